@@ -56,6 +56,9 @@ type IndexPath = IndexKeys & { readonly index: string };
 
 const ESTIMATE_MAX = 20_000;
 
+/** Fewer entries of nodes' lists are looked at sooner than a value is looked up under all names. */
+const UNNAMED_MIN = 4096;
+
 /** More keys than that are not worth looking up: those of a long list, or of the pairs of two, of types and titles or of names and values. */
 const KEYS_MAX = 10_000;
 
@@ -143,14 +146,15 @@ export function isExact(path: ItemAccessPath, filters: readonly Filter[]): boole
 export const covers = (path: ItemAccessPath, filter: Filter): boolean =>
   path.kind === 'any' ? filter === path.filter : 'field' in filter && path.fields.includes(filter.field);
 
-/** The smallest index range that covers the conditions, null when no index helps. */
+/** The smallest index range that covers the conditions, null when no index helps. `entries`: of the nodes' lists that are looked at then. */
 export function itemAccessPath(
   entity: EntityName,
   filters: readonly Filter[],
   view: View,
   regex: CompileRegex,
+  entries = 0,
 ): ItemAccessPath | null {
-  const exact = exactFacts(entity, filters, view);
+  const exact = exactFacts(entity, filters, view, regex, entries);
   if (exact !== null) return exact;
   const dictionary = dictionaryOf(entity, view);
   let best: ItemAccessPath | null = null;
@@ -210,15 +214,24 @@ function byNextText(path: ItemAccessPath, filters: readonly Filter[], regex: Com
   return path;
 }
 
-/** Facts with certain names and text values are found by their digests. Null when the conditions are not of that kind. */
-function exactFacts(entity: EntityName, filters: readonly Filter[], view: View): ItemAccessPath | null {
+/**
+ * Facts with text values are found by their digests, under the names that are asked for or under all that there are. Null when the conditions
+ * are not of that kind.
+ */
+function exactFacts(
+  entity: EntityName,
+  filters: readonly Filter[],
+  view: View,
+  regex: CompileRegex,
+  entries: number,
+): ItemAccessPath | null {
   const { dictionary, sub } = traitsOf(entity);
   // Leaves have values of their own.
   if (dictionary !== 'facts' || sub !== null) return null;
-  const names = equalTo(filters, 'name');
   const values = filters.find((f) => f.kind === 'value-in' && f.values.every((v) => typeof v === 'string'));
-  if (names === null || values === undefined || values.kind !== 'value-in') return null;
-  if (names.length * values.values.length > KEYS_MAX) return null;
+  if (values === undefined || values.kind !== 'value-in') return null;
+  const names = equalTo(filters, 'name') ?? (entries < UNNAMED_MIN ? null : namesOf(filters, view, regex));
+  if (names === null || names.length * values.values.length > KEYS_MAX) return null;
   const found = new Set<number>();
   for (const name of names) {
     for (const value of values.values) found.add(view.facts.find({ name, value: storedText(value) }));
@@ -226,6 +239,15 @@ function exactFacts(entity: EntityName, filters: readonly Filter[], view: View):
   found.delete(0);
   const items = Uint32Array.from(found).sort();
   return { kind: 'found', index: 'name and value', items, fields: ['name', 'value'], estimate: items.length };
+}
+
+/** Names of the facts that there are, as far as a pattern does not leave them out. */
+function namesOf(filters: readonly Filter[], view: View, regex: CompileRegex): readonly string[] {
+  const names = view.factNames();
+  const pattern = filters.find((f) => f.kind === 'regex' && f.field === 'name');
+  if (pattern?.kind !== 'regex') return names;
+  const matcher = regex(pattern.pattern);
+  return names.filter((name) => matcher.test(name));
 }
 
 /** The path's items, ascending. */

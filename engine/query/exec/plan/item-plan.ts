@@ -82,7 +82,7 @@ export function planItems(
 ): ItemPlan {
   const { rows, bodies } = sizeOf(entity, view);
   const perNode = rows / Math.max(1, view.counts.nodes);
-  const path = found ?? itemAccessPath(entity, filters, view, regex);
+  const path = found ?? itemAccessPath(entity, filters, view, regex, nodes * perNode);
   const items = path?.estimate ?? bodies;
   const costItems = items * (COST_BODY + COST_POSTINGS);
   const costNodes = nodes * (COST_NODE + perNode * COST_ENTRY) + Math.min(bodies, nodes * perNode) * COST_BODY;

@@ -258,6 +258,36 @@ describe('plan: facts and packages', () => {
   it('a value alone has no index', () => {
     assert.deepEqual(indexes('facts', '["=", "value", "n5"]'), NO_INDEX);
   });
+  it('a text alone, or with a pattern for names, is looked up under all names, where there are many facts to be spared', async () => {
+    const many = newFleet();
+    const values = Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`fact${n}`, `value${n % 8}`]));
+    for (let i = 0; i < NODES; i++)
+      many.apply('replace facts', 5, facts(`n${i}.example.com`, { ...values, id: `id${i}`, serial: i, list: ['id7'] }));
+    const view = many.partitions[0]!.snapshot();
+    const path = (nodes: number, ...filters: Filter[]) => planItems('facts', filters, nodes, view, compileRegex).path;
+    const rows = (query: string) => JSON.parse(ask(many, { path: '/facts', query: { query } }).text) as unknown[];
+    try {
+      const text: Filter = { kind: 'value-in', field: 'value', values: ['value3', 'value5'] };
+      const names: Filter = { kind: 'regex', field: 'name', pattern: '^fact[1-3]', nullIsFalse: false };
+      const { index, estimate } = path(view.counts.nodes, text)!;
+      assert.deepEqual({ index, estimate }, { index: 'name and value', estimate: 20 });
+      assert.equal(path(view.counts.nodes, text, names)!.estimate, 9);
+      // Few nodes, other values than texts.
+      assert.equal(path(3, text), null);
+      assert.equal(path(view.counts.nodes, { ...text, values: ['value3', 5] }), null);
+      assert.equal(rows('["=", "value", "value3"]').length, 10 * NODES);
+      assert.equal(rows('["=", "value", "id7"]').length, 1);
+      assert.equal(rows('["and", ["=", "value", "value3"], ["~", "name", "^fact[1-3]"]]').length, 5 * NODES);
+      // Long names, of which the index has the beginning only.
+      const long = 'L'.repeat(600);
+      const odd = { ...values, [`${long}a`]: 'value3', [`${long}b`]: 'value3' };
+      many.apply('replace facts', 5, facts('n0.example.com', odd));
+      assert.equal(rows('["=", "value", "value3"]').length, 10 * NODES + 2);
+    } finally {
+      view.close();
+      await many.close();
+    }
+  });
   it('packages by name', () => {
     assert.equal(access('package_inventory', '["=", "package_name", "pkg3"]'), 'items by package_name');
   });
