@@ -3,11 +3,14 @@
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
+import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
+import { isClassed } from '../filter/classed.ts';
 import type { Predicate } from '../filter/filter.ts';
+import { TRUE } from '../filter/truth.ts';
 import type { Behind } from '../order/behind.ts';
 import type { CompiledSelection } from '../plan/compiled-selection.ts';
 import { asksForLatest, type ReportPath, reportPath, type TimeOrder } from '../plan/report-plan.ts';
-import type { Row } from '../row/row.ts';
+import { Row } from '../row/row.ts';
 import type { Cursor } from './cursor.ts';
 import { ReportCursor } from './report-cursor.ts';
 import {
@@ -27,6 +30,8 @@ export class ReportSource {
   readonly #selected: CompiledSelection;
   readonly #order: TimeOrder | null;
   #markTests: MarkTests | null = null;
+  /** By partition, whether all kinds of reports that there are pass. */
+  readonly #passing: boolean[] = [];
 
   constructor(selected: CompiledSelection) {
     this.#selected = selected;
@@ -111,13 +116,20 @@ export class ReportSource {
 
   /** How many rows the node's reports have; null where they have to be looked at. */
   countOfNode(row: Row, node: NodeId): number | null {
-    if (this.#selected.split.item.length + this.#selected.split.sub.length + this.#selected.split.mixed.length > 0)
-      return null;
+    if (this.#selected.split.sub.length + this.#selected.split.mixed.length > 0 || !this.#allPass(row)) return null;
     const ids = row.view.reports.ofNode(node);
     if (this.#selected.subs === null) return ids.length;
     let count = 0;
     for (const id of ids) if (row.openReport(id)) count += row.report.eventCount;
     return count;
+  }
+
+  /** Whether all reports of the row's partition are of kinds that pass the conditions on them. */
+  #allPass({ view, part }: Row): boolean {
+    const { split, scope, item } = this.#selected;
+    if (split.item.length === 0) return true;
+    if (item === null || !split.item.every((filter) => isClassed(filter, scope, KIND_PLACES))) return false;
+    return (this.#passing[part] ??= kindsPass(item, new Row(view, part)));
   }
 
   /** What the path does not say of the reports. */
@@ -132,4 +144,14 @@ export class ReportSource {
   #subTest(): Predicate | null {
     return this.#selected.compiled([...this.#selected.split.sub, ...this.#selected.split.mixed]);
   }
+}
+
+/** Whether all kinds of reports that the row's partition has pass; false where there are reports that are not in them. */
+function kindsPass(test: Predicate, row: Row): boolean {
+  const kinds = row.view.reports.kinds();
+  if (kinds === null) return false;
+  return kinds.every(({ report }) => {
+    row.body = report;
+    return test.test(row) === TRUE;
+  });
 }

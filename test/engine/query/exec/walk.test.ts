@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { Row as StoreRow } from '../../../../engine/query/exec/row/row.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, facts, NOW, newFleet, planOf, report } from '../request/fleet.ts';
 
@@ -97,4 +98,29 @@ it('rows of nodes behind the page are not looked at, and those before it are cou
   assert.equal(scanned('reports[hash]{ order by certname limit 1 }'), 3, 'of n1');
   assert.ok(scanned('reports[hash]{ order by certname limit 1 offset 20 }') < reports / 2);
   assert.ok(scanned('events[report]{ order by certname limit 1 offset 20 }') < events / 2);
+});
+
+it('reports before a page are counted where all kinds of them pass: those of the page are looked at', () => {
+  const query = 'reports[certname, hash]{ order by certname, hash limit 4 offset 30 }';
+  const all = rows('reports[certname, hash]{ order by certname, hash }').rows;
+  const { rows: page, total } = rows(query, { include_total: 'true' });
+  assert.equal(total, `${all.length}`);
+  assert.deepEqual(page, all.slice(30, 34));
+  const opened: number[] = [];
+  const { openReport } = StoreRow.prototype;
+  StoreRow.prototype.openReport = function (id) {
+    opened.push(id);
+    return openReport.call(this, id);
+  };
+  try {
+    assert.deepEqual(rows(query).rows, page);
+    // The nodes of the page have up to three each, and what is shown is opened once more.
+    assert.ok(opened.length <= 4 * 3 + 4, `${opened.length}`);
+    // A kind that does not pass: each is looked at.
+    opened.length = 0;
+    rows('reports[certname, hash]{ status = "failed" order by certname, hash limit 4 offset 10 }');
+    assert.ok(opened.length > 10, `${opened.length}`);
+  } finally {
+    StoreRow.prototype.openReport = openReport;
+  }
 });
