@@ -101,6 +101,10 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
     // So that those behind the page need not be looked at.
     total = yield* countRows(source);
     source.trace.rewind();
+    if (total <= tree.offset) {
+      options.onTotal(total);
+      return;
+    }
   }
   const byTerms = orderingOf(tree.orderBy, source.scope);
   const isPlaced =
@@ -111,7 +115,7 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   yield* onPage(page, new TreeRows(source, isWhole ? null : page.behind), total, sink, options);
 }
 
-/** `total`: the number of all rows, where it is known; else they are counted, if it is asked for. */
+/** `total`: the number of all rows, where it is known, and no more are looked for; else they are counted, if it is asked for. */
 function* onPage(
   page: Page,
   rows: Rows,
@@ -131,6 +135,7 @@ function* onPage(
       if (!behind.has(rows.row)) top.add(ordering.keys(rows.row), () => rows.locator());
       ctx.trace.turn(rows.scan);
     }
+    if (count === total) break;
     if (ctx.tickStep(step === ROW)) yield;
   }
   options.onTotal?.(total ?? count);

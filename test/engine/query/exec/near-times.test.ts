@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { Row } from '../../../../engine/query/exec/row/row.ts';
 import { rowProblems } from '../../../../engine/store/check/check.ts';
 import { REPORTS_LATEST } from '../../../../engine/store/records/tables.ts';
 import { type Clock, FAR_SETS } from '../../../../engine/store/reports/report-times.ts';
@@ -96,6 +97,22 @@ const BOTH_TYPES = '["or",["=","type","agent"],["=","type","plan"]]';
 const all = (entity: Entity): readonly Shown[] => shown(entity, entity === 'reports' ? { query: BOTH_TYPES } : {}).rows;
 const scanned = (entity: Entity, query: Record<string, string>): number =>
   planOf(fleet, { path: `/${entity}`, query }).Plan!.Steps.find(({ step }) => step === 'scan')!['actual rows']!;
+
+/** How many reports are opened meanwhile. */
+function openedBy(ask: () => void): number {
+  const { openReport } = Row.prototype;
+  let opened = 0;
+  Row.prototype.openReport = function (id) {
+    opened++;
+    return openReport.call(this, id);
+  };
+  try {
+    ask();
+  } finally {
+    Row.prototype.openReport = openReport;
+  }
+  return opened;
+}
 
 const COMPARE = {
   '<': (a: number, b: number) => a < b,
@@ -211,6 +228,25 @@ describe('reports of which few lie far', () => {
       }
       const plan = planOf(fleet, { path: `/${entity}`, query: { query: JSON.stringify(['>', field, recent]) } });
       assert.match(JSON.stringify(plan), /"reports":"time"/);
+    }
+  });
+
+  it('what was counted is looked for no further than to the last of them', () => {
+    const producers = new Map(all('reports').map((row) => [row['configuration_version'], row['producer_timestamp']]));
+    const at = [...producers].toSorted((a, b) => ((a[1] as string) < (b[1] as string) ? 1 : -1))[20]![0];
+    for (const [pattern, found] of [
+      ['^none$', 0],
+      [`^${at}$`, 1],
+    ] as const) {
+      const query = JSON.stringify(['and', ['~', 'configuration_version', pattern], JSON.parse(BOTH_TYPES)]);
+      const order = JSON.stringify([{ field: 'producer_timestamp', order: 'desc' }]);
+      const opened = openedBy(() => {
+        const { rows, total } = shown('reports', { query, order_by: order, limit: '5', include_total: 'true' });
+        assert.deepEqual([rows.length, total], [found, found]);
+      });
+      // Each is counted, and of both partitions the first twenty or so are opened once more, or all of one.
+      assert.ok(opened >= REPORTS && opened < REPORTS * 1.8, `${pattern}: ${opened}`);
+      if (found === 0) assert.equal(opened, REPORTS);
     }
   });
 
