@@ -574,17 +574,14 @@ class Parser {
     return quote === 0x27 ? inner.replaceAll("\\'", "'") : this.#unescape(inner);
   }
 
-  /** Double-quoted texts have the escapes of JSON. */
+  /** Double-quoted texts have the escapes of JSON. As in other errors of JSON, the column is that behind the bad character. */
   #unescape(inner: string): string {
+    const text = `"${inner}"`;
     try {
-      return parseJson(`"${inner}"`) as string;
+      return parseJson(text) as string;
     } catch (error) {
       if (!(error instanceof JsonError)) throw error;
-      const what =
-        error.problem === 'bad-escape'
-          ? `Unrecognized character escape '${error.found}' (code ${error.found.codePointAt(0) ?? 0})`
-          : error.message;
-      this.#impossible(`${what}\n at [Source: (StringReader); line: 1, column: ${error.offset + 1}]`);
+      this.#impossible(`${badEscape(text, error)}\n at [Source: (StringReader); line: 1, column: ${error.offset + 2}]`);
       return '';
     }
   }
@@ -781,6 +778,15 @@ function appendTerm(terms: Ast[], term: Ast): Ast[] {
   if (Array.isArray(term) && term[0] === terms[0]) for (let i = 1; i < term.length; i++) terms.push(term[i]);
   else terms.push(term);
   return terms;
+}
+
+/** Of a text in JSON's quotes: the character behind a backslash is none of its escapes, or one in `\uXXXX` is no hex digit. */
+function badEscape(text: string, error: JsonError): string {
+  if (error.problem !== 'bad-escape') return error.message;
+  const found = `'${error.found}' (code ${error.found.charCodeAt(0)})`;
+  return text.charAt(error.offset - 1) === '\\'
+    ? `Unrecognized character escape ${found}`
+    : `Unexpected character (${found}): expected a hex-digit for character escape sequence`;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): number {

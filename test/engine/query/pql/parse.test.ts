@@ -126,7 +126,12 @@ describe('pql: values', () => {
   it('double quotes take the escapes of JSON, single quotes only their own', () => {
     assert.equal(value('"a\\"\\u00e9\\n\nb"'), 'a"é\n\nb');
     assert.equal(value("'a\\'\\\\\\d\"'"), 'a\'\\\\\\d"');
-    assert.match(failure('facts{value = "\\d"}').message, /^Unrecognized character escape 'd' \(code 100\)\n/);
+    const bad = (text: string): string => failure(`facts{value = "${text}"}`).message;
+    const at = (column: number): string => `\n at [Source: (StringReader); line: 1, column: ${column}]`;
+    assert.equal(bad('\\d'), `Unrecognized character escape 'd' (code 100)${at(4)}`);
+    const noHexDigit = `Unexpected character ('"' (code 34)): expected a hex-digit for character escape sequence`;
+    assert.equal(bad('\\u'), noHexDigit + at(5));
+    assert.equal(bad('\\\\\\u00'), noHexDigit + at(9));
   });
 });
 
