@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import { atExit } from './lib/at-exit.ts';
 import { digestOfParts } from './lib/digest.ts';
 import { median, show, sum, table } from './lib/figures.ts';
 import type { Kind } from './lib/fleet.ts';
@@ -173,6 +174,8 @@ async function run(given: Given): Promise<void> {
   const fleet = fleetFor(given);
   const history = new History(fleet);
   const dir = mkdtempSync(join(tmpdir(), 'muster-apply-'));
+  const remove = (): void => rmSync(dir, { recursive: true, force: true });
+  const forget = atExit(remove);
   const builds: Build[] = [];
   const results: BuildResult[] = [];
   try {
@@ -201,7 +204,8 @@ async function run(given: Given): Promise<void> {
     writeResult(given, { machine: describeMachine(), fleet: describeFleet(fleet), results, digest: digests[0] });
   } finally {
     for (const build of builds) await build.close();
-    rmSync(dir, { recursive: true, force: true });
+    remove();
+    forget();
   }
 }
 

@@ -94,6 +94,11 @@ class FloorThread {
 async function run(given: Given): Promise<void> {
   const [, host, port] = /^(.+):(\d{1,5})$/.exec(given.text('http') ?? '') ?? [];
   if (host === undefined || Number(port) > 65_535) throw new UsageError('--http takes HOST:PORT');
+  const told = new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
+  });
+  // Whoever started it may be gone before it could say where it listens.
+  process.stdout.on('error', () => {});
   const counts = { accepted: 0, processed: 0 };
   const threads = Array.from(
     { length: given.number('threads', 1, 64) },
@@ -117,16 +122,17 @@ async function run(given: Given): Promise<void> {
     if (request.method === 'POST') void submit(request, response).catch(() => response.destroy());
     else answer(response, metric(request.url ?? '', counts));
   });
-  server.listen(Number(port), host);
-  await once(server, 'listening');
-  console.log(`http://${host}:${(server.address() as AddressInfo).port}`);
-  await new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
-  });
-  server.close();
-  server.closeAllConnections();
-  for (const thread of threads) await thread.close();
-  journal.close();
+  try {
+    server.listen(Number(port), host);
+    await once(server, 'listening');
+    console.log(`http://${host}:${(server.address() as AddressInfo).port}`);
+    await told;
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    for (const thread of threads) await thread.close();
+    journal.close();
+  }
 }
 
 function answer(response: ServerResponse, value: unknown): void {

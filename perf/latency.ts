@@ -62,21 +62,28 @@ class Supply {
 async function paced(client: Client, requests: readonly Prepared[], perSecond: number): Promise<number[]> {
   const times: number[] = [];
   const pending: Promise<void>[] = [];
+  let failure: Error | null = null;
   const start = performance.now();
-  for (let next = 0; next < requests.length; ) {
+  for (let next = 0; next < requests.length && failure === null; ) {
     const due = Math.floor(((performance.now() - start) / 1000) * perSecond);
     for (; next < Math.min(due, requests.length); next++) {
       const dueAt = start + ((next + 1) / perSecond) * 1000;
       pending.push(
-        client.ask(requests[next]!).then(({ status }) => {
-          if (status !== 200) throw new Error(`a command got ${status}`);
-          times.push(performance.now() - dueAt);
-        }),
+        client
+          .ask(requests[next]!)
+          .then(({ status }) => {
+            if (status !== 200) throw new Error(`a command got ${status}`);
+            times.push(performance.now() - dueAt);
+          })
+          .catch((error: Error) => {
+            failure ??= error;
+          }),
       );
     }
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await Promise.all(pending);
+  if (failure !== null) throw failure as Error;
   return times;
 }
 
@@ -115,13 +122,16 @@ async function measurePhase(
   let done = false;
   const load = phase.commands
     ? paced(client, requests, rate)
-    : new Promise<number[]>((resolve) => setTimeout(() => resolve([]), seconds * 1000));
+    : new Promise<number[]>((resolve) => setTimeout(() => resolve([]), seconds * 1000).unref());
   const reader = phase.dumps ? readAgain(server, DUMP) : null;
+  const finish = (): void => {
+    done = true;
+  };
   const points = askPoints({ target: server, fleet, nodes, pauseMs: 5, done: () => done });
-  const submissions = await load;
-  done = true;
-  const asked = await points;
-  const dumps = (await reader?.stop()) ?? 0;
+  let dumps = 0;
+  const [submissions, asked] = await Promise.all([load.finally(finish), points.finally(finish)]).finally(async () => {
+    dumps = (await reader?.stop()) ?? 0;
+  });
   const othersShare = others.share(server.processes.cpuMs() - cpu);
   await drained(client);
   client.close();

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { atExit } from './at-exit.ts';
 import { type Certificates, type Identity, identityOf, keyKinds, makeCertificates } from './certificates.ts';
 import { Client, type Target } from './client.ts';
 import { describeMachine } from './machine.ts';
@@ -124,12 +125,6 @@ function givenIdentity(given: Given): Identity {
   return identityOf(ca, cert, key);
 }
 
-const running = new Set<{ abandon(): void }>();
-process.on('exit', () => {
-  for (const one of running) one.abandon();
-});
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-
 async function startServer(options: StartOptions = {}): Promise<Server> {
   const server = new Muster(options);
   await server.untilReady();
@@ -145,6 +140,7 @@ class Muster implements Server {
   startMs = 0;
   readonly #home = mkdtempSync(join(tmpdir(), 'muster-perf-'));
   readonly #child: ChildProcess;
+  readonly #forget: () => void;
   readonly #started: number;
 
   constructor({ data, nodeArgs = [], args = [], tls = null }: StartOptions) {
@@ -167,7 +163,7 @@ class Muster implements Server {
       stdio: ['ignore', 'ignore', log],
     });
     closeSync(log);
-    running.add(this);
+    this.#forget = atExit(() => this.abandon());
     this.processes = new Processes([this.#child.pid!]);
   }
 
@@ -187,9 +183,13 @@ class Muster implements Server {
       }
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    const log = readFileSync(join(this.#home, 'log'), 'utf8').slice(-2000);
+    const log = this.#lastOfLog();
     this.abandon();
     throw new Error(`the server did not get ready: ${log}`);
+  }
+
+  #lastOfLog(): string {
+    return readFileSync(join(this.#home, 'log'), 'utf8').slice(-2000);
   }
 
   #certificates(keys: readonly string[]): Certificates {
@@ -211,12 +211,16 @@ class Muster implements Server {
       this.#child.kill('SIGTERM');
       await ended;
     }
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== 0) {
+      console.error(`the server has ended by itself (${signalCode ?? `status ${exitCode}`}): ${this.#lastOfLog()}`);
+    }
     this.abandon();
   }
 
   /** Kills what still runs and removes what is temporary. */
   abandon(): void {
-    running.delete(this);
+    this.#forget();
     this.#child.kill('SIGKILL');
     rmSync(this.#home, { recursive: true, force: true, maxRetries: 3 });
   }
@@ -228,8 +232,8 @@ export async function startFloorServer(): Promise<Server> {
   const main = join(projectDir, 'dist', 'perf', 'main.js');
   const child = spawn(process.execPath, [main, 'floor-server'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
-  const one = { abandon: () => void child.kill('SIGKILL') };
-  running.add(one);
+  // Told, not killed: it removes its file itself.
+  const forget = atExit(() => void child.kill('SIGTERM'));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const { value: url, done } = await lines.next();
   if (done === true) throw new Error('the floor server did not get ready');
@@ -242,7 +246,7 @@ export async function startFloorServer(): Promise<Server> {
     startMs: performance.now() - started,
     stop: async () => {
       if (child.kill('SIGTERM')) await ended;
-      running.delete(one);
+      forget();
     },
   };
 }

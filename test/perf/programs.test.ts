@@ -2,11 +2,14 @@
 // Their figures mean nothing here and are not looked at.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { opensslMissing } from '../server/tls/certificates.ts';
 
@@ -307,4 +310,67 @@ test('growth: every size has its runs and queries, and a chart is drawn', async 
   const digestOf = (size: Size) => size.queries.find(({ name }) => name === 'resources: of one node')?.digest;
   assert.equal(digestOf(sizes[0]!), digestOf(sizes[1]!));
   assert.match(svg, /^<svg .*<polyline .*<\/svg>\n$/s);
+});
+
+const onLinux = { skip: process.platform !== 'linux' };
+
+/** A program that runs, with a folder of its own for what is temporary. */
+function started(name: string, ...args: string[]) {
+  const folder = join(dir, `temporary-${name}`);
+  mkdirSync(folder);
+  const child = spawn(process.execPath, [main, name, ...args], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let err = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  return { child, ended: once(child, 'close'), err: () => err, temporary: () => readdirSync(folder) };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!holds()) {
+    assert.ok(performance.now() < end, `after a minute not: ${holds}`);
+    await sleep(10);
+  }
+}
+
+test('interrupted: no server and no folder is left, nor any of a floor server', async () => {
+  const engine = started('apply', '--nodes', '1000', '--batch', '3');
+  await until(() => engine.temporary().some((name) => name.startsWith('muster-apply-')));
+  engine.child.kill('SIGTERM');
+  assert.deepEqual(await engine.ended, [1, null]);
+  assert.deepEqual(engine.temporary(), []);
+
+  const load = started('ingest', '--small', '--runs', 'first', '--rounds', '100', ...quickServer);
+  await until(() => /round 1 first/.test(load.err()));
+  const floor = (): boolean => load.temporary().some((name) => name.startsWith('muster-floor-'));
+  await until(() => !floor());
+  await until(floor);
+  load.child.kill('SIGINT');
+  assert.deepEqual(await load.ended, [1, null]);
+  await until(() => load.temporary().length === 0);
+});
+
+test('floor-server: an address in use ends it', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { readonly port: number };
+  const floor = started('floor-server', '--http', `127.0.0.1:${port}`);
+  assert.deepEqual(await floor.ended, [1, null]);
+  assert.match(floor.err(), /EADDRINUSE/);
+  assert.deepEqual(floor.temporary(), []);
+  taken.close();
+});
+
+test('a started server that ends by itself is told of', onLinux, async () => {
+  const run = started('latency', '--small', '--seconds', '60', ...quickServer);
+  await until(() => /highest rate/.test(run.err()));
+  const pid = Number(readFileSync(`/proc/${run.child.pid}/task/${run.child.pid}/children`, 'utf8').trim());
+  process.kill(pid, 'SIGKILL');
+  assert.deepEqual(await run.ended, [1, null]);
+  assert.match(run.err(), /the server has ended by itself \(SIGKILL\): .*"msg":"/s);
+  assert.deepEqual(run.temporary(), []);
 });
