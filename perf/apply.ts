@@ -168,8 +168,8 @@ function resultOf(build: Build, run: RunName, commands: number): BuildResult {
 async function run(given: Given): Promise<void> {
   // As in the server (workers/system/v8.ts).
   setFlagsFromString('--no-allocation-site-pretenuring');
-  const nodes = given.number('nodes', 1, 100_000);
-  const size = given.number('batch', 1, 10_000);
+  const nodes = given.count('nodes', 1, 100_000);
+  const size = given.count('batch', 1, 10_000);
   const against = given.text('against');
   const fleet = fleetFor(given);
   const history = new History(fleet);

@@ -27,6 +27,9 @@ function read(given: Given, name: string): Result {
   }
 }
 
+/** JSON has no NaN: what was not taken is null in a result. */
+const taken = (figure: number | null): number => figure ?? Number.NaN;
+
 interface Figure {
   readonly name: string;
   readonly pick: (result: RunResult) => number;
@@ -36,10 +39,10 @@ interface Figure {
 
 const FIGURES: readonly Figure[] = [
   { name: 'processed/s', pick: (r) => r.processedPerSecond, less: false },
-  { name: 'CPU ms per command', pick: (r) => r.cpu, less: true },
+  { name: 'CPU ms per command', pick: (r) => taken(r.cpu), less: true },
   { name: 'submit ms, p99', pick: (r) => r.submitP99, less: true },
-  { name: 'peak MiB', pick: (r) => r.peakPss, less: true },
-  { name: 'disk KB per node', pick: (r) => r.diskPerNode / 1000, less: true },
+  { name: 'peak MiB', pick: (r) => taken(r.peakPss), less: true },
+  { name: 'disk KB per node', pick: (r) => taken(r.diskPerNode) / 1000, less: true },
 ];
 
 const ratioOf = (before: number, after: number, less: boolean): number => (less ? before / after : after / before);
@@ -72,7 +75,7 @@ function compareSize(before: SizeResult, after: SizeResult): string {
       show(was.median),
       show(q.median),
       show(was.median / q.median),
-      show(was.cpu / q.cpu),
+      show(taken(was.cpu) / taken(q.cpu)),
       `${show(was.megabytesPerSecond)} / ${show(q.megabytesPerSecond)}`,
       sameAnswer(was, q),
     ]);
@@ -95,10 +98,12 @@ function run(given: Given): Promise<void> {
   if (before.rounds !== undefined && after.rounds !== undefined) {
     console.log(compareRuns(before.rounds, after.rounds));
   } else if (before.sizes !== undefined && after.sizes !== undefined) {
-    for (const size of after.sizes) {
-      const was = before.sizes.find(({ nodes }) => nodes === size.nodes);
-      if (was !== undefined) console.log(compareSize(was, size));
-    }
+    const sizes = after.sizes.flatMap((size) => {
+      const was = before.sizes?.find(({ nodes }) => nodes === size.nodes);
+      return was === undefined ? [] : [compareSize(was, size)];
+    });
+    if (sizes.length === 0) throw new UsageError('the results have no number of nodes in common');
+    console.log(sizes.join('\n\n'));
   } else {
     throw new UsageError('both have to be results of ingest, or both of queries');
   }

@@ -67,7 +67,7 @@ async function digestOfAnswer({ server, asked }: Load): Promise<string> {
 }
 
 async function run(given: Given): Promise<void> {
-  const clients = given.number('clients', 1, 1000);
+  const clients = given.count('clients', 1, 1000);
   const seconds = given.number('seconds', 0.1, 3600);
   const machine = describeRun(given);
   const path = given.text('path') ?? '/';

@@ -84,11 +84,11 @@ function urlOf(given: Given): string {
 }
 
 async function fill(given: Given): Promise<number> {
-  const nodes = given.number('nodes', 1, 1_000_000);
-  const firstNode = given.number('first-node', 0, 1_000_000);
-  const runs = given.number('runs', 1, 10_000);
-  const firstRun = given.number('first-run', 0, 10_000);
-  const connections = given.number('concurrency', 1, 512);
+  const nodes = given.count('nodes', 1, 1_000_000);
+  const firstNode = given.count('first-node', 0, 1_000_000);
+  const runs = given.count('runs', 1, 10_000);
+  const firstRun = given.count('first-run', 0, 10_000);
+  const connections = given.count('concurrency', 1, 512);
   const fleet = fleetFor(given);
   const client = new Client({ url: urlOf(given), identity: null }, connections);
   const progress = new Progress(nodes * runs * 3, given.flag('quiet'));

@@ -101,7 +101,7 @@ async function run(given: Given): Promise<void> {
   process.stdout.on('error', () => {});
   const counts = { accepted: 0, processed: 0 };
   const threads = Array.from(
-    { length: given.number('threads', 1, 64) },
+    { length: given.count('threads', 1, 64) },
     () =>
       new FloorThread((bodies) => {
         counts.processed += bodies;

@@ -15,9 +15,9 @@ import { commonOptions, type Given, type Program } from './lib/options.ts';
 import { writeResult } from './lib/result.ts';
 
 async function run(given: Given): Promise<void> {
-  const nodes = given.number('nodes', 1, 10_000);
-  const rounds = given.number('rounds', 1, 1000);
-  const group = given.number('group', 1, 1000);
+  const nodes = given.count('nodes', 1, 10_000);
+  const rounds = given.count('rounds', 1, 1000);
+  const group = given.count('group', 1, 1000);
   const fleet = fleetFor(given);
   const requests = await prepareRun(new History(fleet), 'first', 0, nodes);
   const results = measureRunFloor(requests, { sample: nodes, rounds, group });

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { Client } from './lib/client.ts';
 import { digestOfParts } from './lib/digest.ts';
-import { diskBytes } from './lib/disk.ts';
+import { storeBytes } from './lib/disk.ts';
 import { median, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History, prepareRun } from './lib/load.ts';
@@ -35,7 +35,7 @@ const SMALL_QUERIES = 8;
 
 async function measureSize(server: Server, history: History, given: Given, nodes: number): Promise<GrowthResult> {
   const small = given.flag('small');
-  const senders = given.number('senders', 1, nodes);
+  const senders = given.count('senders', 1, nodes);
   const plan: RunPlan = {
     nodes,
     connections: 8,
@@ -53,7 +53,7 @@ async function measureSize(server: Server, history: History, given: Given, nodes
   for (const query of small ? flatQueries.slice(0, SMALL_QUERIES) : flatQueries)
     queries.push(await timeQuery(server, client, query, variables, small ? 1 : 9));
   client.close();
-  const disk = diskBytes(server.dirs) - diskBytes(server.logDirs);
+  const disk = storeBytes(server);
   return { nodes, changed, unchanged, queries, disk, anonymous: server.processes.memory().anonymous };
 }
 
@@ -105,21 +105,29 @@ function queriesTable(results: readonly GrowthResult[]): string {
 function charts(results: readonly GrowthResult[]): string {
   const nodes = results.map((result) => result.nodes);
   const of = (title: string, pick: (result: GrowthResult) => number) => ({ title, x: nodes, y: results.map(pick) });
-  return drawCharts('nodes in the store', [
+  const all = [
     of('changed run: CPU ms per command', ({ changed }) => changed.cpu),
     of('unchanged run: CPU ms per command', ({ unchanged }) => unchanged.cpu),
     of('queries about one thing: ms, geometric mean', ({ queries }) => geometricMean(queries.map((q) => q.median))),
     of('disk: KB per node', ({ disk, nodes: count }) => disk / count / 1000),
     of('memory that is no mapped file: MiB', ({ anonymous }) => anonymous),
-  ]);
+  ];
+  return drawCharts(
+    'nodes in the store',
+    all.filter(({ y }) => y.every(Number.isFinite)),
+  );
 }
 
 async function run(given: Given): Promise<void> {
-  const sizes = given.numbers('sizes', 10, 1_000_000).sort((a, b) => a - b);
+  const sizes = given.counts('sizes', 10, 1_000_000).sort((a, b) => a - b);
+  const senders = given.count('senders', 1, 1_000_000);
+  if (sizes.some((nodes, i) => nodes - (sizes[i - 1] ?? 0) < senders)) {
+    throw new UsageError(`--sizes takes numbers that lie ${senders} (--senders) apart at least, the first one from 0`);
+  }
   const fleet = fleetFor(given);
   const history = new History(fleet);
   const machine = describeRun(given);
-  const shape = `${describeFleet(fleet)}; ${given.text('senders')} nodes send the measured runs`;
+  const shape = `${describeFleet(fleet)}; ${senders} nodes send the measured runs`;
   console.log(`${machine}\n${shape}`);
   const server = await serverFor(given);
   const results: GrowthResult[] = [];
@@ -138,7 +146,11 @@ async function run(given: Given): Promise<void> {
     await server.stop();
   }
   const digest = digestOfParts(
-    results.flatMap(({ queries, changed }) => [changed.digest, ...queries.map((q) => `${q.digest}`)]),
+    results.flatMap(({ queries, changed, unchanged }) => [
+      changed.digest,
+      unchanged.digest,
+      ...queries.map((q) => `${q.digest}`),
+    ]),
   );
   const text = `${sizesTable(results)}\n\n${queriesTable(results)}\n\ndigest of the answers ${digest}`;
   console.log(`\n${text}`);

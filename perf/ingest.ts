@@ -106,9 +106,9 @@ function runsOf(given: Given): RunName[] {
 
 async function run(given: Given): Promise<void> {
   const external = given.text('url') !== null;
-  const nodes = given.number('nodes', 1, 100_000);
-  const rounds = external || given.text('data') !== null ? 1 : given.number('rounds', 1, 100);
-  const connections = given.number('connections', 1, 512);
+  const nodes = given.count('nodes', 1, 100_000);
+  const rounds = external || given.text('data') !== null ? 1 : given.count('rounds', 1, 100);
+  const connections = given.count('connections', 1, 512);
   const plan: RunPlan = {
     nodes,
     connections,

@@ -146,7 +146,7 @@ async function measurePhase(
 }
 
 async function run(given: Given): Promise<void> {
-  const nodes = given.number('nodes', 2, 100_000);
+  const nodes = given.count('nodes', 2, 100_000);
   const part = given.number('part', 0.01, 1);
   const fixed = given.text('rate') === null ? null : given.number('rate', 1, 100_000);
   const seconds = given.number('seconds', 0.1, 3600);

@@ -10,7 +10,7 @@ import { fill, History } from './lib/load.ts';
 import { OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { printProfiles } from './lib/profile.ts';
-import { timedQueries } from './lib/query-list.ts';
+import { type TimedQuery, timedQueries } from './lib/query-list.ts';
 import { resultsDir, writeResult, writeText } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 import { nodeCount, type QueryResult, type SizeResult, timeQuery, variablesOf } from './lib/timed-query.ts';
@@ -75,27 +75,55 @@ function growthSummary(small: SizeResult, large: SizeResult): string {
   return `time grows, geometric mean by what it follows, for ${show(large.nodes / small.nodes)} times the nodes: ${parts.join(', ')}`;
 }
 
-async function measureSize(server: Server, given: Given, nodes: number, certname: string): Promise<SizeResult> {
+interface Asking {
+  readonly queries: readonly TimedQuery[];
+  readonly repeat: number;
+  readonly certname: string;
+}
+
+function queriesOf(given: Given): readonly TimedQuery[] {
+  const only = given.text('only') ?? '';
+  const isAsked = ({ name, dump }: TimedQuery): boolean =>
+    patternOf(only).test(name) && !(dump === true && given.flag('no-dumps'));
+  const queries = timedQueries.filter(isAsked);
+  if (queries.length === 0)
+    throw new UsageError(`--only takes what a query's name matches, and none matches '${only}'`);
+  return queries;
+}
+
+function patternOf(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    throw new UsageError(`--only: ${(error as Error).message}`);
+  }
+}
+
+async function measureSize(
+  server: Server,
+  { queries: asked, repeat, certname }: Asking,
+  nodes: number,
+): Promise<SizeResult> {
   const client = new Client(server, 1);
-  const only = new RegExp(given.text('only') ?? '');
-  const repeat = given.number('repeat', 1, 10_000);
   const variables = await variablesOf(client, certname);
   const others = new OthersWatch();
   const cpu = server.processes.cpuMs();
   const queries: QueryResult[] = [];
-  for (const query of timedQueries) {
-    if (!only.test(query.name) || (query.dump && given.flag('no-dumps'))) continue;
-    queries.push(await timeQuery(server, client, query, variables, repeat));
-  }
+  for (const query of asked) queries.push(await timeQuery(server, client, query, variables, repeat));
   client.close();
   return { nodes, others: others.share(server.processes.cpuMs() - cpu), queries };
 }
 
 async function run(given: Given): Promise<void> {
-  const sizes = given.numbers('sizes', 10, 1_000_000).sort((a, b) => a - b);
+  const sizes = given.counts('sizes', 10, 1_000_000).sort((a, b) => a - b);
   if (sizes.length === 0) throw new UsageError('--sizes takes numbers of nodes');
   const fleet = fleetFor(given);
   const history = new History(fleet);
+  const asking: Asking = {
+    queries: queriesOf(given),
+    repeat: given.count('repeat', 1, 10_000),
+    certname: fleet.certname(7),
+  };
   const server = await serverFor(given);
   const results: SizeResult[] = [];
   const head = [describeRun(given), `${describeFleet(fleet)}; runs: first, reports only`];
@@ -115,7 +143,7 @@ async function run(given: Given): Promise<void> {
       if (stored < nodes)
         await fill(client, { history, first: stored, end: nodes, runs: ['first', 'reports'], onNode });
       stored = nodes;
-      const result = await measureSize(server, given, nodes, fleet.certname(7));
+      const result = await measureSize(server, asking, nodes);
       results.push(result);
       console.log(
         `\n${nodes} nodes (others used ${show(result.others * 100)} % of the machine)\n\n${sizeTable(result)}`,

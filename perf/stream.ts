@@ -75,6 +75,7 @@ async function measure(
   given: Given,
   fleet: Fleet,
   nodes: number,
+  crawl: number,
 ): Promise<{ result: StreamResult; memory: MemoryWatch }> {
   const quick = given.flag('small');
   const client = new Client(server, 2);
@@ -86,7 +87,7 @@ async function measure(
   const watch = new MemoryWatch(server.processes, quick ? 20 : 250);
   const others = new OthersWatch();
   const cpu = server.processes.cpuMs();
-  const crawler = new Crawler(await client.open({ path: DUMP }), given.number('crawl', 1, 1e6) * 1000);
+  const crawler = new Crawler(await client.open({ path: DUMP }), crawl);
   let done = false;
   const points = askPoints({ ...asking, done: () => done });
   const counter = new RowCounter();
@@ -143,7 +144,8 @@ function memoryTable({ samples }: MemoryWatch): string {
 }
 
 async function run(given: Given): Promise<void> {
-  const nodes = given.number('nodes', 1, 1_000_000);
+  const nodes = given.count('nodes', 1, 1_000_000);
+  const crawl = given.number('crawl', 1, 1e6) * 1000;
   const fleet = fleetFor(given);
   const machine = describeRun(given);
   console.log(`${machine}\n${nodes} nodes, ${describeFleet(fleet)}`);
@@ -159,7 +161,7 @@ async function run(given: Given): Promise<void> {
       await fill(client, { history: new History(fleet), first: stored, end: nodes, runs: ['first'], onNode });
     client.close();
 
-    const { result, memory } = await measure(server, given, fleet, nodes);
+    const { result, memory } = await measure(server, given, fleet, nodes, crawl);
     const { before, peak, after } = result.memory;
     console.log(
       `\nGET ${DUMP}: ${result.rows} rows, ${show(result.bytes / 1e6)} MB in ${show(result.seconds)} s ` +

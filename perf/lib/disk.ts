@@ -3,8 +3,17 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Bytes of a server's store without its command log; NaN where its folders are not known. */
+export const storeBytes = ({
+  dirs,
+  logDirs,
+}: {
+  readonly dirs: readonly string[];
+  readonly logDirs: readonly string[];
+}): number => (dirs.length === 0 ? Number.NaN : diskBytes(dirs) - diskBytes(logDirs));
+
 /** Bytes. */
-export function diskBytes(dirs: readonly string[]): number {
+function diskBytes(dirs: readonly string[]): number {
   let total = 0;
   const pending = [...dirs];
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {

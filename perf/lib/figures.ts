@@ -29,7 +29,7 @@ export function waitsOf(times: readonly number[]): Waits {
     p50: median(times),
     p95: quantile(times, 0.95),
     p99: quantile(times, 0.99),
-    worst: Math.max(...times),
+    worst: quantile(times, 1),
   };
 }
 

@@ -40,7 +40,7 @@ export function fleetFor(given: Given): Fleet {
   const [resourcesMin, resourcesMax] = given.range('resources');
   const start = given.text('start');
   return new Fleet({
-    seed: given.number('seed', 0, 0xffffffff),
+    seed: given.count('seed', 0, 0xffffffff),
     change: given.number('change', 0, 1),
     unique: given.number('unique', 0, 1),
     resourcesMin,

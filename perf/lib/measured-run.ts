@@ -3,7 +3,7 @@
 
 import { Client } from './client.ts';
 import { digestOf, digestOfParts } from './digest.ts';
-import { diskBytes } from './disk.ts';
+import { storeBytes } from './disk.ts';
 import { median, quantile, sum } from './figures.ts';
 import type { Kind } from './fleet.ts';
 import { meanFloor, measureRunFloor } from './floor.ts';
@@ -78,6 +78,7 @@ async function stageMeans(client: Client): Promise<Record<string, number>> {
 }
 
 function threadsSince(processes: Processes, before: ReadonlyMap<number, number>): [number, number, number] {
+  if (!processes.known) return [Number.NaN, Number.NaN, Number.NaN];
   let main = 0;
   const others: number[] = [];
   let first = true;
@@ -146,7 +147,7 @@ export async function measureRun(
     others: othersShare,
     peakPss: peak.pss,
     peakAnonymous: peak.anonymous,
-    diskPerNode: server.dirs.length === 0 ? Number.NaN : (diskBytes(server.dirs) - diskBytes(server.logDirs)) / nodes,
+    diskPerNode: storeBytes(server) / nodes,
     stages,
     digest,
   };

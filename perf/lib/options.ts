@@ -76,9 +76,14 @@ export class Given {
     return numberOf(name, this.text(name) ?? '', min, max);
   }
 
-  /** `A,B,C`. */
-  numbers(name: string, min: number, max: number): number[] {
-    return (this.text(name) ?? '').split(',').map((text) => numberOf(name, text, min, max));
+  /** A number of things. */
+  count(name: string, min: number, max: number): number {
+    return countOf(name, this.text(name) ?? '', min, max);
+  }
+
+  /** Numbers of things, `A,B,C`. */
+  counts(name: string, min: number, max: number): number[] {
+    return (this.text(name) ?? '').split(',').map((text) => countOf(name, text, min, max));
   }
 
   /** `MIN-MAX`. */
@@ -101,6 +106,12 @@ function numberOf(name: string, text: string, min: number, max: number): number 
   if (text === '' || !Number.isFinite(value) || value < min || value > max) {
     throw new UsageError(`--${name} takes a number from ${min} to ${max}, not '${text}'`);
   }
+  return value;
+}
+
+function countOf(name: string, text: string, min: number, max: number): number {
+  const value = numberOf(name, text, min, max);
+  if (!Number.isInteger(value)) throw new UsageError(`--${name} takes a whole number, not '${text}'`);
   return value;
 }
 

@@ -2,6 +2,7 @@
 // PuppetDB is a Java process and a tree of PostgreSQL's.
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { quantile } from './figures.ts';
 import { TICK_MS } from './machine.ts';
 
 interface Stat {
@@ -55,7 +56,9 @@ export class Processes {
     return this.known ? total : Number.NaN;
   }
 
+  /** NaN, as all figures here, where no process is known. */
   memory(): Memory {
+    if (!this.known) return { pss: Number.NaN, anonymous: Number.NaN };
     let pss = 0;
     let anonymous = 0;
     for (const { pid } of this.#tree()) {
@@ -67,6 +70,7 @@ export class Processes {
 
   /** Highest resident memory that the root processes ever had, MiB. */
   peakResident(): number {
+    if (!this.known) return Number.NaN;
     let total = 0;
     for (const pid of this.#roots) total += kilobytes(`/proc/${pid}/status`, 'VmHWM');
     return total / 1024;
@@ -124,13 +128,8 @@ export class MemoryWatch {
   stop(): Memory {
     clearInterval(this.#timer);
     this.#sample();
-    let pss = 0;
-    let anonymous = 0;
-    for (const sample of this.samples) {
-      pss = Math.max(pss, sample.pss);
-      anonymous = Math.max(anonymous, sample.anonymous);
-    }
-    return { pss, anonymous };
+    const highest = (of: (sample: Memory) => number): number => quantile(this.samples.map(of), 1);
+    return { pss: highest(({ pss }) => pss), anonymous: highest(({ anonymous }) => anonymous) };
   }
 
   #sample(): void {

@@ -98,6 +98,15 @@ export async function serverFor(given: Given): Promise<Server> {
   }
   if (given.flag('tls'))
     throw new UsageError('--tls is for a server that is started; --url says how another one is asked');
+  const { protocol } = URL.canParse(url) ? new URL(url) : { protocol: '' };
+  if (!/^https?:$/.test(protocol)) throw new UsageError(`--url takes the address of a server, not '${url}'`);
+  for (const [name, kept] of [
+    ['pid', given.list('pid').map((pid) => `/proc/${Number(pid)}`)],
+    ['disk', given.list('disk')],
+  ] as const) {
+    const missing = kept.find((path) => !existsSync(path));
+    if (missing !== undefined) throw new UsageError(`--${name}: there is no ${missing}`);
+  }
   const pids = given.list('pid').map(Number);
   return {
     url,
@@ -122,7 +131,11 @@ function keysFor(given: Given): readonly string[] | null {
 function givenIdentity(given: Given): Identity {
   const [ca, cert, key] = [given.text('ca'), given.text('cert'), given.text('key')];
   if (ca === null || cert === null || key === null) throw new UsageError('--url https:… takes --ca, --cert and --key');
-  return identityOf(ca, cert, key);
+  try {
+    return identityOf(ca, cert, key);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
 }
 
 async function startServer(options: StartOptions = {}): Promise<Server> {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { digestOf } from '../../perf/lib/digest.ts';
-import { median, quantile, show, spread, table } from '../../perf/lib/figures.ts';
+import { median, quantile, show, spread, table, waitsOf } from '../../perf/lib/figures.ts';
 import { Fleet } from '../../perf/lib/fleet.ts';
 import { History } from '../../perf/lib/load.ts';
 import { summarizePlan } from '../../perf/lib/plan-text.ts';
+import { MemoryWatch, Processes } from '../../perf/lib/processes.ts';
 import { summarize } from '../../perf/lib/profile.ts';
 import { RowCounter } from '../../perf/lib/row-counter.ts';
 
@@ -16,6 +17,7 @@ test('figures: medians, quantiles and spreads', () => {
   assert.ok(Number.isNaN(median([])));
   assert.equal(spread([2, 1, 3]), '2.00 (1.00-3.00)');
   assert.equal(show(Number.NaN), '-');
+  assert.equal(waitsOf(Array.from({ length: 300_000 }, (_, i) => i)).worst, 299_999);
   assert.equal(table(['a', 'b'], [['x', '1']]), '| a   |   b |\n|-----|----:|\n| x   |   1 |');
 });
 
@@ -49,6 +51,15 @@ test('row counter: rows across chunks, brackets and quotes in texts', () => {
     assert.equal(counter.rows, 3);
     assert.ok(counter.complete);
   }
+});
+
+test('processes: what is not known is no figure', () => {
+  const nobody = new Processes([]);
+  const watch = new MemoryWatch(nobody, 1000);
+  assert.deepEqual(
+    [nobody.cpuMs(), nobody.memory(), nobody.peakResident(), watch.stop()],
+    [Number.NaN, { pss: Number.NaN, anonymous: Number.NaN }, Number.NaN, { pss: Number.NaN, anonymous: Number.NaN }],
+  );
 });
 
 test('plan text: drives that partitions agree on are named once', () => {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -71,6 +71,16 @@ test('perf: bad usage is status 2 and says what is wrong', async () => {
     ['stream', '--tls', '--tls-key', 'dsa'],
     ['stream', '--tls', '--url', 'http://127.0.0.1:1'],
     ['latency', '--url', 'https://127.0.0.1:1', '--ca', 'ca.pem'],
+    ['latency', '--url', 'https://127.0.0.1:1', '--ca', 'none', '--cert', 'none', '--key', 'none'],
+    ['latency', '--nodes', '2.5'],
+    ['queries', '--only', '['],
+    ['queries', '--only', 'no such query'],
+    ['queries', '--repeat', '0'],
+    ['growth', '--sizes', '1000,1100'],
+    ['stream', '--crawl', 'slowly'],
+    ['ingest', '--small', '--url', 'nowhere'],
+    ['ingest', '--small', '--url', 'http://127.0.0.1:1', '--pid', 'none'],
+    ['ingest', '--small', '--url', 'http://127.0.0.1:1', '--disk', join(dir, 'none')],
   ];
   for (const args of cases) {
     const { status, err } = await perf(...args);
@@ -184,6 +194,10 @@ test('compare: figures of two results side by side, and whether the answers are 
   assert.equal(status, 0);
   assert.match(out, /first \| +processed\/s \| +10\.0 \| +25\.0 \| +2\.50 \| +NO/);
   assert.match(out, /CPU ms per command \| +4\.00 \| +1\.00 \| +4\.00/);
+  writeFileSync(before, JSON.stringify({ fleet: 'f', rounds: [[{ ...run, cpu: null, diskPerNode: null }]] }));
+  const partly = await perf('compare', '--before', before, '--after', after);
+  assert.match(partly.out, /CPU ms per command \| +- \| +1\.00 \| +- /);
+  assert.match(partly.out, /disk KB per node \| +- \| +5\.00 \| +- /);
   writeFileSync(after, JSON.stringify({ fleet: 'g', rounds: [[run]] }));
   assert.equal((await perf('compare', '--before', before, '--after', after)).status, 2);
 });
@@ -357,7 +371,7 @@ test('interrupted: no server and no folder is left, nor any of a floor server', 
 test('floor-server: an address in use ends it', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
-  const { port } = taken.address() as { readonly port: number };
+  const { port } = taken.address() as AddressInfo;
   const floor = started('floor-server', '--http', `127.0.0.1:${port}`);
   assert.deepEqual(await floor.ended, [1, null]);
   assert.match(floor.err(), /EADDRINUSE/);
