@@ -1,18 +1,19 @@
 // How long do clients wait while the server is busy? First the server's highest rate is found; then commands arrive at a
 // fixed part of it, at times that do not depend on the answers, and point queries are asked beside them; then the same
 // with a client that dumps all resources again and again. A submission's time runs from the moment it was due, so a server
-// that stalls cannot hide it by being asked less.
+// that stalls cannot hide it by being asked less; point queries do not wait for each other either.
 
-import { Client } from './lib/client.ts';
-import { digestOf } from './lib/digest.ts';
+import { Client, type Timed } from './lib/client.ts';
+import { digestOf, digestOfParts } from './lib/digest.ts';
+import { digestOfDump } from './lib/dump-digest.ts';
 import { readAgain } from './lib/dump-reader.ts';
-import { show, table, type Waits, waitsOf } from './lib/figures.ts';
+import { show, sum, table, type Waits, waitsOf } from './lib/figures.ts';
 import type { Fleet } from './lib/fleet.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { drained, fill, History, type Prepared, prepare, submitAll } from './lib/load.ts';
 import { OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
-import { askPoints } from './lib/points.ts';
+import { askPoints, digestOfPoints } from './lib/points.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
@@ -24,6 +25,7 @@ interface PhaseResult {
   readonly submissions: Waits | null;
   readonly points: Waits;
   readonly dumps: number;
+  readonly dumpedBytes: number;
   readonly others: number;
 }
 
@@ -127,10 +129,10 @@ async function measurePhase(
   const finish = (): void => {
     done = true;
   };
-  const points = askPoints({ target: server, fleet, nodes, pauseMs: 5, done: () => done });
-  let dumps = 0;
+  const points = askPoints({ target: server, fleet, nodes, everyMs: 7, done: () => done });
+  let dumps: readonly Timed[] = [];
   const [submissions, asked] = await Promise.all([load.finally(finish), points.finally(finish)]).finally(async () => {
-    dumps = (await reader?.stop()) ?? 0;
+    dumps = (await reader?.stop()) ?? [];
   });
   const othersShare = others.share(server.processes.cpuMs() - cpu);
   await drained(client);
@@ -140,7 +142,8 @@ async function measurePhase(
     rate: phase.commands ? rate : 0,
     submissions: phase.commands ? waitsOf(submissions) : null,
     points: waitsOf(asked),
-    dumps,
+    dumps: dumps.length,
+    dumpedBytes: sum(dumps.map(({ bytes }) => bytes)),
     others: othersShare,
   };
 }
@@ -165,6 +168,11 @@ async function run(given: Given): Promise<void> {
     await drained(client);
     const highest = (trial.length / (performance.now() - start)) * 1000;
     console.error(`highest rate ${show(highest)} commands/s`);
+    // What the phases ask for, before they change it: how many commands they bring depends on the rate.
+    const answers = digestOfParts([
+      await digestOfPoints(client, fleet, nodes),
+      (await digestOfDump(client, { path: DUMP })).digest,
+    ]);
     const rate = fixed ?? highest * part;
 
     const results: PhaseResult[] = [];
@@ -195,6 +203,7 @@ async function run(given: Given): Promise<void> {
       'p99',
       'worst',
       'dumps',
+      'MB',
       'others %',
     ];
     const rows = results.map((r) => [
@@ -203,11 +212,12 @@ async function run(given: Given): Promise<void> {
       ...cells(r.submissions),
       ...cells(r.points),
       String(r.dumps),
+      show(r.dumpedBytes / 1e6),
       show(r.others * 100),
     ]);
     console.log(table(head, rows));
-    console.log(`\ndigest of the nodes afterwards ${digest}`);
-    writeResult(given, { machine, fleet: describeFleet(fleet), highest, rate, phases: results, digest });
+    console.log(`\ndigest of the points and the dump before the phases ${answers}, of the nodes afterwards ${digest}`);
+    writeResult(given, { machine, fleet: describeFleet(fleet), highest, rate, phases: results, answers, digest });
   } finally {
     await server.stop();
   }

@@ -19,7 +19,7 @@ function canonical(value: unknown): string {
 }
 
 /** Sum of the rows' digests: 64 bits, 16 hexadecimal digits. */
-class RowDigest {
+export class RowDigest {
   rows = 0;
   #high = 0;
   #low = 0;

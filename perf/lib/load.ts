@@ -62,6 +62,7 @@ function withId(command: Command, id: string): Command {
 
 export interface Prepared extends Asked {
   readonly kind: Kind;
+  readonly certname: string;
   /** What it is, for who reads that it was refused. */
   readonly what: string;
   readonly body: Buffer;
@@ -74,6 +75,7 @@ export async function prepare(command: Command, level = 6): Promise<Prepared> {
   const body = await compress(plain, { level });
   return {
     kind: command.kind,
+    certname: command.certname,
     what: `${command.command} for ${command.certname}`,
     method: 'POST',
     path:

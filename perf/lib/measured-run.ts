@@ -4,6 +4,7 @@
 import { Client } from './client.ts';
 import { digestOf, digestOfParts } from './digest.ts';
 import { storeBytes } from './disk.ts';
+import { digestOfDump } from './dump-digest.ts';
 import { median, quantile, sum } from './figures.ts';
 import type { Kind } from './fleet.ts';
 import { meanFloor, measureRunFloor } from './floor.ts';
@@ -45,8 +46,8 @@ export const STAGES: Readonly<Record<string, string>> = {
   'whole command': 'processing-time',
 };
 
-/** Asked after each run; together they touch everything that was stored. */
-const CHECKS: readonly (readonly [path: string, params: Readonly<Record<string, unknown>>])[] = [
+/** Asked after each run: what there is of all nodes, and how many. */
+const COUNTS: readonly (readonly [path: string, params: Readonly<Record<string, unknown>>])[] = [
   ['nodes', { query: ['extract', ['certname', 'facts_environment', 'latest_report_status'], ['~', 'certname', '.']] }],
   ['resources', { query: ['extract', [['function', 'count'], 'type'], ['~', 'certname', '.'], ['group_by', 'type']] }],
   ['facts', { query: ['extract', [['function', 'count'], 'name'], ['~', 'certname', '.'], ['group_by', 'name']] }],
@@ -56,15 +57,20 @@ const CHECKS: readonly (readonly [path: string, params: Readonly<Record<string, 
     { query: ['extract', [['function', 'count'], 'certname'], ['~', 'certname', '.'], ['group_by', 'certname']] },
   ],
   ['package-inventory', { query: ['extract', [['function', 'count']], ['~', 'certname', '.']] }],
-  ['resources', { query: ['~', 'certname', '^node-0000[0-2]'] }],
-  ['factsets', { query: ['~', 'certname', '^node-0000[0-2]'] }],
-  ['edges', { query: ['~', 'certname', '^node-0000[0-2]'] }],
 ];
 
-async function digestOfStore(client: Client): Promise<string> {
+/** Asked of some nodes that sent the run: together they show everything that was stored. */
+const DOCUMENTS = ['resources', 'edges', 'catalogs', 'factsets', 'package-inventory', 'reports'] as const;
+const NODES_SHOWN = 30;
+
+async function digestOfStore(client: Client, requests: readonly Prepared[]): Promise<string> {
+  const certnames = [...new Set(requests.map(({ certname }) => certname))].slice(0, NODES_SHOWN);
+  const params = { query: ['in', 'certname', ['array', certnames]] };
   const digests: string[] = [];
-  for (const [path, params] of CHECKS)
-    digests.push(digestOf(await client.json(`/pdb/query/v4/${path}`, params)).digest);
+  for (const [path, asked] of COUNTS) digests.push(digestOf(await client.json(`/pdb/query/v4/${path}`, asked)).digest);
+  for (const path of DOCUMENTS) {
+    digests.push((await digestOfDump(client, { path: `/pdb/query/v4/${path}`, params })).digest);
+  }
   return digestOfParts(digests);
 }
 
@@ -124,7 +130,7 @@ export async function measureRun(
   const perThread = threadsSince(processes, threads);
   const peak = memory.stop();
   const stages = await stageMeans(control);
-  const digest = await digestOfStore(control);
+  const digest = await digestOfStore(control, requests);
   await new Promise((resolve) => setTimeout(resolve, plan.settle));
   client.close();
   control.close();

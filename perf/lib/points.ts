@@ -1,6 +1,7 @@
-// Point queries, one after the other: what a compile server or a dashboard asks about one node.
+// Point queries: what compile servers and dashboards ask about one node.
 
 import { Client, type Target } from './client.ts';
+import { digestOf, digestOfParts } from './digest.ts';
 import type { Fleet } from './fleet.ts';
 
 interface PointOptions {
@@ -8,22 +9,50 @@ interface PointOptions {
   readonly fleet: Fleet;
   /** Nodes of it that are stored. */
   readonly nodes: number;
-  readonly pauseMs: number;
+  /** Milliseconds from one query to the next. */
+  readonly everyMs: number;
   readonly done: () => boolean;
 }
 
-/** Milliseconds of each query. */
-export async function askPoints({ target, fleet, nodes, pauseMs, done }: PointOptions): Promise<number[]> {
-  const client = new Client(target, 1);
+/** More than ever wait at a time, unless the server has stopped to answer. */
+const CONNECTIONS = 32;
+
+const routesOf = (node: string): readonly string[] =>
+  [`nodes/${node}`, `nodes/${node}/facts/role`, `resources/Sshkey/${node}`].map((route) => `/pdb/query/v4/${route}`);
+
+/**
+ * Milliseconds of each query. They are asked whether or not those before were answered, so that all who come while a server
+ * stalls are counted, not the first of them alone.
+ */
+export async function askPoints({ target, fleet, nodes, everyMs, done }: PointOptions): Promise<number[]> {
+  const client = new Client(target, CONNECTIONS);
   const times: number[] = [];
-  for (let i = 0; !done(); i++) {
-    const node = fleet.certname((i * 7919) % nodes);
-    const routes = [`nodes/${node}`, `nodes/${node}/facts/role`, `resources/Sshkey/${node}`];
-    const { status, total } = await client.read({ path: `/pdb/query/v4/${routes[i % routes.length]}` }, () => {});
-    if (status !== 200) throw new Error(`a point query got ${status}`);
+  const pending: Promise<void>[] = [];
+  let failure: Error | null = null;
+  const ask = async (path: string): Promise<void> => {
+    const { status, bytes, total } = await client.read({ path }, () => {});
+    if (status !== 200 || bytes <= 2) throw new Error(`${path} got ${status} and ${bytes} bytes`);
     times.push(total);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  };
+  for (let i = 0; !done() && failure === null; i++) {
+    const routes = routesOf(fleet.certname((i * 7919) % nodes));
+    const asked = ask(routes[i % routes.length]!).catch((error: Error) => {
+      failure ??= error;
+    });
+    pending.push(asked);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
+  await Promise.all(pending);
   client.close();
+  if (failure !== null) throw failure as Error;
   return times;
+}
+
+/** Of the answers to all of them about the first nodes. */
+export async function digestOfPoints(client: Client, fleet: Fleet, nodes: number): Promise<string> {
+  const digests: string[] = [];
+  for (let node = 0; node < Math.min(nodes, 30); node++) {
+    for (const path of routesOf(fleet.certname(node))) digests.push(digestOf(await client.json(path)).digest);
+  }
+  return digestOfParts(digests);
 }

@@ -3,6 +3,7 @@
 
 import type { Client } from './client.ts';
 import { digestOf } from './digest.ts';
+import { digestOfDump } from './dump-digest.ts';
 import { median, quantile } from './figures.ts';
 import { summarizePlan } from './plan-text.ts';
 import type { TimedQuery } from './query-list.ts';
@@ -35,7 +36,7 @@ export interface SizeResult {
   readonly queries: readonly QueryResult[];
 }
 
-/** Answers up to this size are parsed and digested; of larger ones the rows are counted. */
+/** Answers up to this size are parsed and digested; of larger ones, but for dumps, the rows are counted. */
 const DIGEST_MAX_BYTES = 100e6;
 /** Answers beyond this are timed once, and their plans not asked for. */
 const REPEAT_MAX_BYTES = 200e6;
@@ -92,7 +93,9 @@ export async function timeQuery(
     path: filled(query.path, variables) as string,
     params: filled(query.params ?? {}, variables) as Record<string, unknown>,
   };
-  const { rows, bytes, digest, status, text } = await examine(client, asked);
+  const { rows, bytes, digest, status, text } = query.dump
+    ? { ...(await digestOfDump(client, asked)), status: 200, text: '' }
+    : await examine(client, asked);
   if (status !== 200) throw new Error(`${query.name}: ${status} ${text.slice(0, 300)}`);
   const huge = bytes > REPEAT_MAX_BYTES;
   const explained =

@@ -44,12 +44,14 @@ test('digest: order of rows, keys and items does not count; a value does; the cl
 test('row counter: rows across chunks, brackets and quotes in texts', () => {
   const text = Buffer.from('[{"a":"]}\\"["},{"b":[1,{"c":[]}]} , {}]');
   for (let cut = 0; cut <= text.length; cut++) {
-    const counter = new RowCounter();
+    const rows: string[] = [];
+    const counter = new RowCounter((row) => rows.push(row));
     counter.push(text.subarray(0, cut));
     assert.equal(counter.complete, cut === 0 || cut === text.length);
     counter.push(text.subarray(cut));
     assert.equal(counter.rows, 3);
     assert.ok(counter.complete);
+    assert.deepEqual(rows, ['{"a":"]}\\"["}', '{"b":[1,{"c":[]}]}', '{}']);
   }
 });
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -303,6 +304,21 @@ test('latency: three phases, each with its waits', async () => {
     assert.ok(points.count > 0);
   }
   assert.ok(phases[2]!.dumps > 0);
+});
+
+test('latency: a server that answers with nothing is not fast', async () => {
+  const server = createHttpServer((request, response) => {
+    request.resume().on('end', () => {
+      response.end(/name=global/.test(decodeURIComponent(request.url ?? '')) ? '{"value":{"Count":0}}' : '[]');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { status, err } = await perf('latency', '--small', '--url', url);
+  server.close();
+  assert.equal(status, 1);
+  assert.match(err, /got 200 and 2 bytes/);
 });
 
 test('growth: every size has its runs and queries, and a chart is drawn', async () => {
