@@ -13,7 +13,7 @@ export const fleetOptions = {
   change: {
     value: 'F',
     default: String(FLEET_DEFAULTS.change),
-    doc: 'fraction of each document that differs from run to run',
+    doc: "fraction of a node's resources, facts and packages that differ from run to run",
   },
   unique: {
     value: 'F',
@@ -56,10 +56,12 @@ function timeOf(text: string): number {
   return time;
 }
 
+const percent = (fraction: number): number => Number((fraction * 100).toPrecision(6));
+
 export function describeFleet({ options }: Fleet): string {
   const { seed, resourcesMin, resourcesMax, change, unique, start } = options;
   return (
-    `seed ${seed}, ${resourcesMin}-${resourcesMax} resources per catalog (${unique * 100} % a node's own), ` +
-    `${change * 100} % change from run to run, first run at ${new Date(start).toISOString().slice(0, 10)}`
+    `seed ${seed}, ${resourcesMin}-${resourcesMax} resources per catalog (${percent(unique)} % a node's own), ` +
+    `${percent(change)} % change from run to run, first run at ${new Date(start).toISOString().slice(0, 10)}`
   );
 }

@@ -1,12 +1,13 @@
-// A fleet that looks like one: nodes with roles, sites and operating systems; factsets of 25-70 KB, catalogs of 170-650 KB
-// with 200-800 resources, reports of 10-80 KB. Nodes of a role share most of their catalog. From run to run the fraction
-// `change` of a document's items takes new values; the rest stays equal to the byte.
+// A fleet that looks like one: nodes with roles, sites and operating systems; factsets of 47 KB with 300 packages, catalogs of
+// 170-660 KB with 200-800 resources, reports of 10-70 KB. Nodes of a role share most of their catalog. From run to run the fraction
+// `change` of a catalog's resources, of the facts and of the packages takes new values; the rest stays equal to the byte. What
+// nodes of a role share takes the same value on all of them, as when its code changes; a node's own, its facts and packages do not.
 
 import { Random } from './random.ts';
 
 export interface FleetOptions {
   readonly seed: number;
-  /** Fraction of items that differ from one run to the next. */
+  /** Fraction of resources, facts and packages that differ from one run to the next. */
   readonly change: number;
   /** Fraction of a catalog's resources that are the node's own. */
   readonly unique: number;
@@ -58,6 +59,9 @@ const MODULES = [
   'apt',
 ] as const;
 const HALF_HOUR = 30 * 60 * 1000;
+/** Facts that change, and those that never do beside the usual ones. */
+const VOLATILE_FACTS = 40;
+const SITE_FACTS = 120;
 /** Which stream of randomness is for what. */
 const FOR = { node: 1, facts: 2, catalog: 3, report: 4, change: 5, role: 6 } as const;
 
@@ -119,9 +123,9 @@ export class Fleet {
   }
 
   /** The last run up to this one in which the item changed; 0 for none since the beginning. */
-  #version(stream: number, node: number, item: number, run: number): number {
+  #version(stream: number, node: number, item: number, run: number, change = this.options.change): number {
     for (let r = run; r > 0; r--) {
-      if (new Random(this.options.seed, FOR.change, stream, node, item, r).unit() < this.options.change) return r;
+      if (new Random(this.options.seed, FOR.change, stream, node, item, r).unit() < change) return r;
     }
     return 0;
   }
@@ -152,9 +156,10 @@ export class Fleet {
       },
       ssh: sshKeys(new Random(seed, FOR.facts, node.index)),
     };
-    const volatileCount = 40;
-    for (let i = 0; i < volatileCount; i++) {
-      const version = this.#version(FOR.facts, node.index, i, run);
+    const count = Object.keys(values).length + VOLATILE_FACTS + SITE_FACTS;
+    const change = (this.options.change * count) / VOLATILE_FACTS;
+    for (let i = 0; i < VOLATILE_FACTS; i++) {
+      const version = this.#version(FOR.facts, node.index, i, run, change);
       const random = new Random(seed, FOR.facts, node.index, i, version);
       values[`metric_${i}`] = {
         value: random.below(1_000_000),
@@ -162,7 +167,7 @@ export class Fleet {
         checked: version,
       };
     }
-    for (let i = 0; i < 120; i++) {
+    for (let i = 0; i < SITE_FACTS; i++) {
       const random = new Random(seed, FOR.facts, i, i % 7 === 0 ? node.index : node.roleIndex);
       values[`site_${MODULES[i % MODULES.length]!.replace(/::/g, '_')}_${i}`] =
         i % 5 === 0 ? mountpoints(random) : random.hex(24 + random.below(60));
@@ -192,7 +197,9 @@ export class Fleet {
       resource('Class', 'main', {}, null, ['class', 'main']),
     ];
     const edges: object[] = [edge('Stage', 'main', 'contains', 'Class', 'main')];
-    for (const module of MODULES) {
+    // A small node has few classes.
+    const modules = MODULES.slice(0, Math.max(1, Math.floor(node.resources / 4)));
+    for (const module of modules) {
       const title = module
         .split('::')
         .map((p) => p[0]!.toUpperCase() + p.slice(1))
@@ -205,13 +212,15 @@ export class Fleet {
       );
       edges.push(edge('Class', 'main', 'contains', 'Class', title));
     }
+    // Stage and classes stay what they are.
+    const change = (this.options.change * node.resources) / (node.resources - resources.length);
     for (let i = resources.length; i < node.resources; i++) {
       const own = new Random(this.options.seed, FOR.catalog, node.index, i).unit() < this.options.unique;
-      const version = this.#version(FOR.catalog, own ? node.index : 0, i, run);
+      const version = this.#version(FOR.catalog, own ? node.index : 0, i, run, change);
       const random = new Random(this.options.seed, FOR.catalog, i, own ? node.index : node.roleIndex, version);
       const made = makeResource(i, random, own ? node : null);
       resources.push(made.resource);
-      const container = MODULES[i % MODULES.length]!.split('::')
+      const container = modules[i % modules.length]!.split('::')
         .map((p) => p[0]!.toUpperCase() + p.slice(1))
         .join('::');
       edges.push(edge('Class', container, 'contains', made.type, made.title));
@@ -447,6 +456,7 @@ function makeResource(i: number, random: Random, own: Node | null): { type: stri
         enable: true,
         hasrestart: true,
         hasstatus: true,
+        restart: `/usr/local/bin/restart --id ${random.hex(8)}`,
         ...common,
       });
     case 2:

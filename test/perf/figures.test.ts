@@ -104,6 +104,46 @@ test('profile: own time by folder and function, idle time left out', () => {
   assert.equal(summary.functions[0]![0], 'apply engine/apply.js:2');
 });
 
+test('fleet: as many resources as asked for, and as much of a document changes as is said', () => {
+  interface Payload {
+    readonly resources: readonly { readonly type: string; readonly title: string }[];
+    readonly values: Readonly<Record<string, unknown>>;
+    readonly package_inventory: readonly (readonly string[])[];
+  }
+  for (const [resourcesMin, resourcesMax] of [
+    [5, 20],
+    [40, 120],
+    [200, 300],
+  ] as const) {
+    const history = new History(new Fleet({ resourcesMin, resourcesMax }));
+    const shares = { resources: [0, 0], facts: [0, 0], packages: [0, 0] };
+    const sizes: number[] = [];
+    for (let node = 0; node < 60; node++) {
+      const [before, after] = (['first', 'changed'] as const).map((run) => {
+        const [facts, catalog] = history.commands(run, node).map(({ payload }) => JSON.parse(payload) as Payload);
+        return {
+          facts: Object.entries(facts!.values),
+          packages: facts!.package_inventory,
+          resources: catalog!.resources,
+        };
+      });
+      sizes.push(before!.resources.length - 1); // its Sshkey comes on top
+      for (const kind of ['resources', 'facts', 'packages'] as const) {
+        const known = new Set(before![kind].map((item) => JSON.stringify(item)));
+        shares[kind][0]! += after![kind].filter((item) => !known.has(JSON.stringify(item))).length;
+        shares[kind][1]! += after![kind].length;
+      }
+    }
+    assert.deepEqual([Math.min(...sizes), Math.max(...sizes)], [resourcesMin, resourcesMax]);
+    for (const [kind, [changed, all]] of Object.entries(shares)) {
+      // What the nodes of a role share changes with all of them: few draws in small catalogs.
+      const [low, high] = kind === 'resources' && resourcesMax < 200 ? [0.02, 0.09] : [0.04, 0.06];
+      const share = changed! / all!;
+      assert.ok(share > low && share < high, `${resourcesMin}-${resourcesMax} ${kind}: ${share}`);
+    }
+  }
+});
+
 test('history: an unchanged run is the run before with other times and ids', () => {
   const history = new History(new Fleet({ resourcesMin: 20, resourcesMax: 30 }));
   const [before, after] = [history.commands('changed', 3), history.commands('unchanged', 3)];
