@@ -128,16 +128,24 @@ export async function submitAll(
   return { latencies, seconds: (performance.now() - start) / 1000 };
 }
 
-/** Sends one command; waits and repeats while the server asks for it. Throws when it is refused. */
+const textOf = (body: Buffer): string => body.toString('utf8').slice(0, 300);
+
+let isWaitTold = false;
+
+/** Sends one command; waits and repeats while the server asks for it, and says so once. Throws when it is refused. */
 export async function submit(client: Client, request: Prepared): Promise<void> {
   for (;;) {
     const { status, headers, body } = await client.ask(request);
     if (status === 200) return;
     const after = headers['retry-after'];
     if (status !== 503 || after === undefined) {
-      throw new Error(`${request.what}: ${status} ${body.toString('utf8').slice(0, 300)}`);
+      throw new Error(`${request.what}: ${status} ${textOf(body)}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, Number(after) * 1000));
+    // It may be a date.
+    const seconds = Math.max(0.1, Number.isFinite(Number(after)) ? Number(after) : 1);
+    if (!isWaitTold) console.error(`${request.what}: ${status} ${textOf(body)}; sent again every ${seconds} s`);
+    isWaitTold = true;
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   }
 }
 

@@ -1,11 +1,14 @@
 // The machine that figures were taken on, and how much of it others used meanwhile. Figures without this mean little:
 // most machines that benchmarks run on are shared.
 
-import { readFileSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
+import { readFileSync, statfsSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
 
 /** Milliseconds of a tick in /proc: USER_HZ is 100 on every Linux. */
 export const TICK_MS = 10;
+
+/** The magic number of file systems in memory. */
+const TMPFS = 0x01021994;
 
 /** One line for the head of a result. */
 export function describeMachine(): string {
@@ -15,7 +18,7 @@ export function describeMachine(): string {
     .join(' ');
   return (
     `${availableParallelism()} cores ${model}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, ` +
-    `Node ${process.version}, load average ${load}, ${new Date().toISOString().slice(0, 16)}Z`
+    `Node ${process.version}, ${statfsSync(tmpdir()).type === TMPFS ? 'temporary folders in memory, ' : ''}load average ${load}, ${new Date().toISOString().slice(0, 16)}Z`
   );
 }
 

@@ -101,6 +101,24 @@ test('fill: --help lists its options; bad usage is status 2, a command that is n
   assert.equal((await runScript(fill, nobody)).status, 1);
 });
 
+test('fill: what a server asks to be sent again is, and said', async () => {
+  let posts = 0;
+  const server = createHttpServer((request, response) => {
+    request.resume().on('end', () => {
+      if (posts++ === 0) response.writeHead(503, { 'Retry-After': 'Wed, 21 Oct 2015 07:28:00 GMT' }).end('no room');
+      else response.end('{"uuid":""}');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { status, err } = await runScript(fill, ['--url', url, '--nodes', '1', '--resources', '5-6', '--no-wait']);
+  server.close();
+  assert.equal(status, 0);
+  assert.equal(posts, 4);
+  assert.match(err, /503 no room; sent again every 1 s/);
+});
+
 test('apply: every run of both builds, whose hashes must be the same', async () => {
   interface Result {
     readonly results: readonly {
