@@ -89,11 +89,12 @@ export function expand(scope: Scope, node: JsonValue, options: ScopeOptions): Cl
       return expandLogic(scope, op, node, options);
     case 'not': {
       const args = node.slice(1).map((child) => expand(scope, child, options));
-      if (args.length !== 1) throw notArity(args.length);
+      checkArity(node);
       const arg = args[0] as Clause;
       return arg.kind === 'elided' ? ELIDED : { kind: 'not', arg };
     }
     case 'null?':
+      checkLists(node);
       return node.length === 3 ? expandNull(node[1] as JsonValue, node[2] as JsonValue) : UNKNOWN;
     case 'in':
       return node.length === 3 ? expandIn(scope, node[1] as JsonValue, node[2] as JsonValue, options) : UNKNOWN;
@@ -104,6 +105,25 @@ export function expand(scope: Scope, node: JsonValue, options: ScopeOptions): Cl
   if (isComparison(op)) return expandComparison(scope, op, node, options);
   for (const child of node) if (isArray(child)) expand(scope, child, options);
   return UNKNOWN;
+}
+
+/** Of operators with a fixed number of arguments, or a least one. */
+function checkArity(node: readonly JsonValue[]): void {
+  const op = normalOperator(node[0]);
+  const count = node.length - 1;
+  if (op === 'not' && count !== 1) throw notArity(count);
+  if ((op === 'and' || op === 'or') && count === 0) throw noArguments(op);
+  if (isComparison(op) && count !== 2) throw arity(op);
+}
+
+/** The same of all lists in a value, innermost first: PuppetDB takes each that begins like a clause for one. */
+function checkLists(value: JsonValue): void {
+  if (isArray(value)) {
+    for (const item of value) checkLists(item);
+    checkArity(value);
+  } else if (isObject(value)) {
+    for (const item of Object.values(value)) checkLists(item);
+  }
 }
 
 /** A term of `and` must have something in it, which a number cannot be asked. */
@@ -122,7 +142,7 @@ function expandLogic(scope: Scope, op: 'and' | 'or', node: readonly JsonValue[],
     const arg = expand(scope, node[index] as JsonValue, options);
     if (arg.kind !== 'elided') args.push(arg);
   }
-  if (node.length === 1) throw noArguments(op);
+  checkArity(node);
   if (op === 'and') for (const arg of node.slice(1)) checkTerm(arg);
   return args.length === 0 ? ELIDED : { kind: op, args };
 }
@@ -143,7 +163,7 @@ export function isOddValue(value: JsonValue): boolean {
 const isInteger = (value: JsonValue): boolean =>
   typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonValue[], options: ScopeOptions): Clause {
-  if (node.length !== 3) throw arity(op);
+  checkLists(node);
   const field = node[1] as JsonValue;
   const value = node[2] as JsonValue;
   if (isArray(field)) return expandListField(op, field, value, options);
@@ -273,6 +293,7 @@ function expandNull(field: JsonValue, flag: JsonValue): Clause {
 function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: ScopeOptions): Clause {
   const isList = isArray(source) && source[0] === 'array';
   if (isList) {
+    checkLists(source);
     if (source.length !== 2) return { kind: 'in', fields: [], source: null };
     const values = source[1] as JsonValue;
     const fact = pairOf(field, 'fact');
