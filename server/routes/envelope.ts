@@ -154,7 +154,7 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
   const unknown = [...given.keys()].filter((key) => !KEYS.has(key));
   if (unknown.length > 0) refuse(`Command has invalid parameters: ${unknown.join(', ')}.`);
   if (typeof certname !== 'string' || certname.trim() === '') return refuse('Certname must be a non-empty string.');
-  // PuppetDB has no bound.
+  // PuppetDB checks no length.
   if (!isRecordable(certname))
     throw refusal(command, null, `The certname of ${certname.length} characters is too long.`);
   if (typeof command !== 'string' || !isCommandName(command)) return refuse(`Command must be one of: ${NAMES}.`);
