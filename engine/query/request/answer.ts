@@ -3,7 +3,8 @@
 
 import type { RouteAnswer, RouteFilter } from '../../../schemas/query-routes.ts';
 import { ByteWriter } from '../../bytes.ts';
-import { prettyJson, prettyText } from '../../json/pretty.ts';
+import { prettyText } from '../../json/pretty.ts';
+import { printJson } from '../../json/print.ts';
 import type { JsonValue } from '../../json/value.ts';
 import { executeAggregate, executeEventCounts } from '../exec/event-counts.ts';
 import { execute } from '../exec/execute.ts';
@@ -72,7 +73,7 @@ function rootAnswer(input: AnswerInput): Answer | QueryHead {
   const options = resolveOptions(params, settings);
   const tree = resolveRoot(params.query, { ...options, astOnly: params.astOnly });
   // The query has been checked like one that runs, which is all that its AST needs.
-  if (params.astOnly) return jsonHead(200, prettyJson(params.query));
+  if (params.astOnly) return astAnswer(input);
   return listAnswer(input, tree, tree.entity === 'fact_names' ? 'names' : 'objects');
 }
 
@@ -143,6 +144,14 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   const body = input.streamOne();
   yield* execute(tree, ctx, body);
   return (yield* body.indented()) ? null : notFound(single.of, id);
+}
+
+/** The query itself. */
+function* astAnswer(input: AnswerInput): Answer {
+  const body = input.streamOne();
+  body.row(printJson(input.params.query));
+  yield* body.indented();
+  return null;
 }
 
 function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): QueryHead {

@@ -46,7 +46,7 @@ export interface QueryTimes {
 export interface OpenRequest {
   /**
    * Does one bounded slice of work and returns the next part of the body, or null when there is none yet. Never throws.
-   * `bytesMax` is a wish: a chunk may be larger by one row. It lasts until the next step.
+   * `bytesMax` is a wish: a chunk may be larger by one row, and has a megabyte where the answer is one thing. It lasts until the next step.
    */
   step(bytesMax?: number): Uint8Array | null;
   /** Null until it is settled; settled before the first chunk is returned and at the latest when `done`. */

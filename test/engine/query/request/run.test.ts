@@ -299,6 +299,10 @@ describe('answers: lists', () => {
       assert.equal((JSON.parse(one.text) as { certname: string }).certname, 'a');
       assert.ok(one.chunks.length > 1, 'one thing, however long');
       for (const size of one.chunks) assert.ok(size < 2 << 20, `${size} bytes`);
+      const ast = ['from', 'inventory', ['=', 'facts.lists', Array.from({ length: 20 }, () => deep)]];
+      const echo = ask(own, { path: '', query: { query: JSON.stringify(ast), ast_only: 'true' }, bytesMax: 10_000 });
+      assert.deepEqual(JSON.parse(echo.text), ast);
+      assert.ok(echo.chunks.length > 1, 'the query itself');
     } finally {
       await own.close();
     }
