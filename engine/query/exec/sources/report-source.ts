@@ -30,7 +30,7 @@ export class ReportSource {
   readonly #selected: CompiledSelection;
   readonly #order: TimeOrder | null;
   #markTests: MarkTests | null = null;
-  /** By partition, whether all kinds of reports that there are pass. */
+  /** By partition, as far as it was asked, whether all reports pass. */
   readonly #passing: boolean[] = [];
 
   constructor(selected: CompiledSelection) {
@@ -124,12 +124,21 @@ export class ReportSource {
     return count;
   }
 
-  /** Whether all reports of the row's partition are of kinds that pass the conditions on them. */
+  /** Whether all reports of the row's partition are of kinds that pass the conditions on them: decided once. */
   #allPass({ view, part }: Row): boolean {
+    return (this.#passing[part] ??= this.#kindsPass(new Row(view, part)));
+  }
+
+  #kindsPass(row: Row): boolean {
     const { split, scope, item } = this.#selected;
-    if (split.item.length === 0) return true;
-    if (item === null || !split.item.every((filter) => isClassed(filter, scope, KIND_PLACES))) return false;
-    return (this.#passing[part] ??= kindsPass(item, new Row(view, part)));
+    if (item === null) return true;
+    if (!split.item.every((filter) => isClassed(filter, scope, KIND_PLACES))) return false;
+    const kinds = row.view.reports.kinds();
+    if (kinds === null) return false;
+    return kinds.every(({ report }) => {
+      row.body = report;
+      return item.test(row) === TRUE;
+    });
   }
 
   /** What the path does not say of the reports. */
@@ -144,14 +153,4 @@ export class ReportSource {
   #subTest(): Predicate | null {
     return this.#selected.compiled([...this.#selected.split.sub, ...this.#selected.split.mixed]);
   }
-}
-
-/** Whether all kinds of reports that the row's partition has pass; false where there are reports that are not in them. */
-function kindsPass(test: Predicate, row: Row): boolean {
-  const kinds = row.view.reports.kinds();
-  if (kinds === null) return false;
-  return kinds.every(({ report }) => {
-    row.body = report;
-    return test.test(row) === TRUE;
-  });
 }
