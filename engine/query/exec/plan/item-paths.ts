@@ -102,13 +102,8 @@ const factPaths: PathMaker = (filters, view, regex) => {
   if (names) byNames(names);
   for (const f of filters) {
     if (f.kind === 'path-eq') byNames(f.paths.filter((p) => p.length > 0).map((p) => String(p[0])));
-    else if (f.kind === 'path-match' && typeof f.pattern[0] === 'string') {
-      const matcher = regex(f.pattern[0]);
-      byNames(view.factNames().filter((name) => matcher.test(name)));
-    } else if (f.kind === 'regex' && f.field === 'name') {
-      const matcher = regex(f.pattern);
-      byNames(view.factNames().filter((name) => matcher.test(name)));
-    }
+    else if (f.kind === 'path-match' && typeof f.pattern[0] === 'string') byNames(namesLike(f.pattern[0], view, regex));
+    else if (f.kind === 'regex' && f.field === 'name') byNames(namesLike(f.pattern, view, regex));
   }
   return paths;
 };
@@ -243,11 +238,13 @@ function exactFacts(
 
 /** Names of the facts that there are, as far as a pattern does not leave them out. */
 function namesOf(filters: readonly Filter[], view: View, regex: CompileRegex): readonly string[] {
-  const names = view.factNames();
   const pattern = filters.find((f) => f.kind === 'regex' && f.field === 'name');
-  if (pattern?.kind !== 'regex') return names;
-  const matcher = regex(pattern.pattern);
-  return names.filter((name) => matcher.test(name));
+  return pattern?.kind === 'regex' ? namesLike(pattern.pattern, view, regex) : view.factNames();
+}
+
+function namesLike(pattern: string, view: View, regex: CompileRegex): readonly string[] {
+  const matcher = regex(pattern);
+  return view.factNames().filter((name) => matcher.test(name));
 }
 
 /** The path's items, ascending. */
