@@ -16,7 +16,10 @@ export function prettyJson(value: JsonValue): string {
 /** Pretty form of a JSON text. Linear in the length of the text. */
 export const prettyText = (text: string): string => written(text).toString();
 
-/** Pretty form of a value, as UTF-8, or its compact form where the pretty one has more than `max` bytes: what nests deeply is hundreds of times as long. */
+/**
+ * Pretty form of a value, as UTF-8, or its compact form where the pretty one has more than `max` bytes: what nests deeply is hundreds of times
+ * as long.
+ */
 export function prettyBytes(value: JsonValue, max: number): Uint8Array {
   const source = Buffer.from(printJson(value), 'utf8');
   const out = new ByteWriter(Math.min(source.length * 2, max));
@@ -36,9 +39,10 @@ for (const unit of [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_
 /** Of the text between two tokens, beside the indentation. */
 const BETWEEN_MAX = 4;
 
-const NO_MAX = 2 ** 31 - 1 - (16 << 10);
 /** Bytes of the text for which room is made at a time, where what is written is bounded. */
 const PART = 16 << 10;
+/** So that also what is somewhat more is a small integer. */
+const NO_MAX = 2 ** 31 - 1 - PART;
 
 /** The pretty form of a JSON text that is given as UTF-8, written in parts. */
 export class PrettyText {
@@ -60,8 +64,8 @@ export class PrettyText {
   }
 
   /**
-   * Appends what comes next. True when that is all of it; false when `out` has `max` bytes or somewhat more. One loop without calls: it is compiled while
-   * the first long document passes through it.
+   * Appends what comes next. True when that is all of it; false when `out` has `max` bytes or somewhat more. One loop without calls: it is
+   * compiled while the first long document passes through it.
    */
   write(out: ByteWriter, max = NO_MAX): boolean {
     const source = this.#source;
@@ -124,7 +128,8 @@ export class PrettyText {
       }
       at++;
       if (unit > BLANK && !IS_PUNCTUATION[unit]) {
-        // A number or a bare word ends where punctuation, white space or the text does; what is left of it at the end of a part is as good as another one.
+        // A number or a bare word ends where punctuation, white space or the text does; what is left of it at the end of a part is as good as
+        // another one.
         bytes[to++] = unit;
         for (; at < until && (unit = source[at]!) > BLANK && !IS_PUNCTUATION[unit]; at++) bytes[to++] = unit;
         continue;

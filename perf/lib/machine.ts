@@ -16,9 +16,10 @@ export function describeMachine(): string {
   const load = loadavg()
     .map((value) => value.toFixed(1))
     .join(' ');
+  const memory = statfsSync(tmpdir()).type === TMPFS ? 'temporary folders in memory, ' : '';
   return (
     `${availableParallelism()} cores ${model}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, ` +
-    `Node ${process.version}, ${statfsSync(tmpdir()).type === TMPFS ? 'temporary folders in memory, ' : ''}load average ${load}, ${new Date().toISOString().slice(0, 16)}Z`
+    `Node ${process.version}, ${memory}load average ${load}, ${new Date().toISOString().slice(0, 16)}Z`
   );
 }
 
