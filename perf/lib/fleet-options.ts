@@ -13,7 +13,7 @@ export const fleetOptions = {
   change: {
     value: 'F',
     default: String(FLEET_DEFAULTS.change),
-    doc: "fraction of a node's resources, facts and packages that differ from run to run",
+    doc: "fraction of a node's resources, facts (at most a fifth) and packages that differ from run to run",
   },
   unique: {
     value: 'F',
