@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -374,7 +374,7 @@ function started(name: string, ...args: string[]) {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text;
   });
-  return { child, ended: once(child, 'close'), err: () => err, temporary: () => readdirSync(folder) };
+  return { child, folder, ended: once(child, 'close'), err: () => err, temporary: () => readdirSync(folder) };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -394,7 +394,8 @@ test('interrupted: no server and no folder is left, nor any of a floor server', 
 
   const load = started('ingest', '--small', '--runs', 'first', '--rounds', '100', ...quickServer);
   await until(() => /round 1 first/.test(load.err()));
-  const floor = (): boolean => load.temporary().some((name) => name.startsWith('muster-floor-'));
+  const journal = (name: string): boolean => existsSync(join(load.folder, name, 'journal'));
+  const floor = (): boolean => load.temporary().some(journal);
   await until(() => !floor());
   await until(floor);
   load.child.kill('SIGINT');
