@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { isArray, isObject, type JsonValue } from '../json/value.ts';
 import { fileAndReason, messageOf, reasonOf } from '../reason.ts';
 import { LOCK_FILE } from '../store/file/layout.ts';
 import { BackupFailed } from './errors.ts';
@@ -95,14 +96,18 @@ export async function readManifest(source: string): Promise<BackupManifest> {
   } catch (error) {
     throw new BackupFailed(`${source} is damaged: ${MANIFEST_NAME}: ${reasonOf(error)}`);
   }
-  const { format, partitions, positions, files = {}, sha256 = {} } = Object(manifest) as Partial<BackupManifest>;
+  const {
+    format,
+    partitions,
+    positions = null,
+    files = {},
+    sha256 = {},
+  } = Object(manifest) as Partial<Record<keyof BackupManifest, JsonValue>>;
   if (typeof format === 'number' && format !== 1) {
     throw new BackupFailed(`${source} was made by another version (format ${format})`);
   }
   const isWhole =
-    format === 1 && Array.isArray(positions) && positions.length === partitions && isMap(files) && isMap(sha256);
+    format === 1 && isArray(positions) && positions.length === partitions && isObject(files) && isObject(sha256);
   if (!isWhole) throw new BackupFailed(`${source} is damaged: ${MANIFEST_NAME} does not tell what is in the backup`);
   return manifest as BackupManifest;
 }
-
-const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
