@@ -40,13 +40,10 @@ interface Engine {
 }
 
 async function engineOf(dir: string): Promise<Engine> {
+  const fileOf = (module: string): string => join(dir, 'dist', 'engine', `${module}.js`);
   /** `formerly`: where builds of before have it. */
   const load = async (module: string, formerly = module): Promise<Record<string, unknown>> => {
-    const [file, before] = [module, formerly].map((name) => join(dir, 'dist', 'engine', `${name}.js`)) as [
-      string,
-      string,
-    ];
-    if (!existsSync(file) && existsSync(before)) return load(formerly);
+    const file = [module, formerly].map(fileOf).find((found) => existsSync(found)) ?? fileOf(module);
     try {
       return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
     } catch (error) {

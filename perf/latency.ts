@@ -17,6 +17,7 @@ import { askPoints, digestOfPoints } from './lib/points.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
+import { Started } from './lib/started.ts';
 
 interface PhaseResult {
   readonly phase: string;
@@ -63,29 +64,22 @@ class Supply {
 /** Sends the requests at a fixed rate; milliseconds from when each was due to its answer. */
 async function paced(client: Client, requests: readonly Prepared[], perSecond: number): Promise<number[]> {
   const times: number[] = [];
-  const pending: Promise<void>[] = [];
-  let failure: Error | null = null;
+  const started = new Started();
   const start = performance.now();
-  for (let next = 0; next < requests.length && failure === null; ) {
+  for (let next = 0; next < requests.length && !started.hasFailed; ) {
     const due = Math.floor(((performance.now() - start) / 1000) * perSecond);
     for (; next < Math.min(due, requests.length); next++) {
       const dueAt = start + ((next + 1) / perSecond) * 1000;
-      pending.push(
-        client
-          .ask(requests[next]!)
-          .then(({ status }) => {
-            if (status !== 200) throw new Error(`a command got ${status}`);
-            times.push(performance.now() - dueAt);
-          })
-          .catch((error: Error) => {
-            failure ??= error;
-          }),
+      started.add(
+        client.ask(requests[next]!).then(({ status }) => {
+          if (status !== 200) throw new Error(`a command got ${status}`);
+          times.push(performance.now() - dueAt);
+        }),
       );
     }
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-  await Promise.all(pending);
-  if (failure !== null) throw failure as Error;
+  await started.done();
   return times;
 }
 

@@ -83,8 +83,9 @@ interface Asking {
 
 function queriesOf(given: Given): readonly TimedQuery[] {
   const only = given.text('only') ?? '';
+  const pattern = patternOf(only);
   const isAsked = ({ name, dump }: TimedQuery): boolean =>
-    patternOf(only).test(name) && !(dump === true && given.flag('no-dumps'));
+    pattern.test(name) && !(dump === true && given.flag('no-dumps'));
   const queries = timedQueries.filter(isAsked);
   if (queries.length === 0)
     throw new UsageError(`--only takes what a query's name matches, and none matches '${only}'`);

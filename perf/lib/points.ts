@@ -3,6 +3,7 @@
 import { Client, type Target } from './client.ts';
 import { digestOf, digestOfParts } from './digest.ts';
 import type { Fleet } from './fleet.ts';
+import { Started } from './started.ts';
 
 interface PointOptions {
   readonly target: Target;
@@ -27,24 +28,18 @@ const routesOf = (node: string): readonly string[] =>
 export async function askPoints({ target, fleet, nodes, everyMs, done }: PointOptions): Promise<number[]> {
   const client = new Client(target, CONNECTIONS);
   const times: number[] = [];
-  const pending: Promise<void>[] = [];
-  let failure: Error | null = null;
+  const started = new Started();
   const ask = async (path: string): Promise<void> => {
     const { status, bytes, total } = await client.read({ path }, () => {});
     if (status !== 200 || bytes <= 2) throw new Error(`${path} got ${status} and ${bytes} bytes`);
     times.push(total);
   };
-  for (let i = 0; !done() && failure === null; i++) {
+  for (let i = 0; !done() && !started.hasFailed; i++) {
     const routes = routesOf(fleet.certname((i * 7919) % nodes));
-    const asked = ask(routes[i % routes.length]!).catch((error: Error) => {
-      failure ??= error;
-    });
-    pending.push(asked);
+    started.add(ask(routes[i % routes.length]!));
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
-  await Promise.all(pending);
-  client.close();
-  if (failure !== null) throw failure as Error;
+  await started.done().finally(() => client.close());
   return times;
 }
 
