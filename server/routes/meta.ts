@@ -6,7 +6,7 @@ import { parseForm } from '../../engine/form.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { formatTime } from '../../engine/time.ts';
 import type { Exchange, Handler } from '../http/exchange.ts';
-import { NOT_FOUND, prettyReply, refuseMedia, textReply } from '../http/replies.ts';
+import { NOT_FOUND, prettyReply, refuseAccept, textReply } from '../http/replies.ts';
 
 interface MetaRouteDeps {
   /** `8.8.1`. */
@@ -23,7 +23,13 @@ export function createMetaHandler(deps: MetaRouteDeps): Handler {
     '/pdb/meta/v1/server-time': () => ({ server_time: formatTime(deps.now()) }),
   };
   return (exchange: Exchange) => {
-    const refused = refuseMedia(exchange);
+    // Before anything else, on every path.
+    const parameters = [...parseForm(exchange.queryString).keys()];
+    if (parameters.length > 0) {
+      exchange.reply(textReply(400, `Unsupported query parameter '${firstOfSet(parameters)}'`));
+      return;
+    }
+    const refused = refuseAccept(exchange);
     if (refused !== null) {
       exchange.reply(refused);
       return;
@@ -31,11 +37,6 @@ export function createMetaHandler(deps: MetaRouteDeps): Handler {
     const route = Object.hasOwn(routes, exchange.path) ? routes[exchange.path] : undefined;
     if (route === undefined) {
       exchange.reply(NOT_FOUND);
-      return;
-    }
-    const parameters = [...parseForm(exchange.queryString).keys()];
-    if (parameters.length > 0) {
-      exchange.reply(textReply(400, `Unsupported query parameter '${firstOfSet(parameters)}'`));
       return;
     }
     exchange.reply(prettyReply(200, route()));

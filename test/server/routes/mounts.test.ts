@@ -97,5 +97,10 @@ test('meta: refuses parameters, other types and unknown paths', async (t) => {
   assert.equal((await at('/pdb/meta/v1/version', 'GET', { accept: 'text/plain' })).status, 406);
   for (const path of ['/pdb/meta/v1', '/pdb/meta/v1/nothing', '/pdb/meta/v2/version', '/pdb/meta/v1/toString']) {
     assert.deepEqual([(await at(path)).status, (await at(path)).text], [404, 'Not Found'], path);
+    // Parameters are refused first, then what the client takes, then the path; what is sent may be anything.
+    assert.equal((await at(path, 'GET', { accept: 'text/plain' })).status, 406, path);
+    const all = await at(`${path}?foo=1`, 'GET', { accept: 'text/plain' });
+    assert.deepEqual([all.status, all.text], [400, "Unsupported query parameter 'foo'"], path);
   }
+  assert.equal((await at('/pdb/meta/v1/version', 'POST', { 'content-type': 'text/plain' })).status, 200);
 });
