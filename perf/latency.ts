@@ -1,6 +1,6 @@
 // How long do clients wait while the server is busy? First the server's highest rate is found; then commands arrive at a
 // fixed part of it, at times that do not depend on the answers, and point queries are asked beside them; then the same
-// with a client that dumps all resources again and again. A submission's time runs from the moment it was due, so a server
+// with a client that dumps all resources again and again. The phases begin when the server has come to rest. A submission's time runs from the moment it was due, so a server
 // that stalls cannot hide it by being asked less; point queries do not wait for each other either.
 
 import { Client, type Timed } from './lib/client.ts';
@@ -15,6 +15,7 @@ import { OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
 import { askPoints, digestOfPoints } from './lib/points.ts';
 import { printProfiles } from './lib/profile.ts';
+import { atRest } from './lib/rest.ts';
 import { writeResult } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 import { Started } from './lib/started.ts';
@@ -145,6 +146,7 @@ async function measurePhase(
 async function run(given: Given): Promise<void> {
   const nodes = given.count('nodes', 2, 100_000);
   const part = given.number('part', 0.01, 1);
+  const restMs = given.number('rest', 0, 60) * 1000;
   const fixed = given.text('rate') === null ? null : given.number('rate', 1, 100_000);
   const seconds = given.number('seconds', 0.1, 3600);
   const fleet = fleetFor(given);
@@ -168,6 +170,8 @@ async function run(given: Given): Promise<void> {
       (await digestOfDump(client, { path: DUMP })).digest,
     ]);
     const rate = fixed ?? highest * part;
+    const rested = await atRest(server.processes, { restMs });
+    console.error(rested === null ? 'the server does not come to rest' : `at rest after ${show(rested)} s`);
 
     const results: PhaseResult[] = [];
     for (const phase of phases) {
@@ -228,6 +232,12 @@ export const program: Program = {
     rate: {
       value: 'N',
       doc: 'commands a second that arrive, instead of a part of the highest rate: to compare builds',
+    },
+    rest: {
+      value: 'S',
+      default: '5',
+      small: '0',
+      doc: 'seconds for which the server has nothing more to do when the phases begin',
     },
     seconds: { value: 'N', default: '10', small: '0.5', doc: 'length of each phase' },
     ...fleetOptions,

@@ -7,6 +7,7 @@ import { History } from '../../perf/lib/load.ts';
 import { summarizePlan } from '../../perf/lib/plan-text.ts';
 import { MemoryWatch, Processes } from '../../perf/lib/processes.ts';
 import { summarize } from '../../perf/lib/profile.ts';
+import { atRest } from '../../perf/lib/rest.ts';
 import { RowCounter } from '../../perf/lib/row-counter.ts';
 
 test('figures: medians, quantiles and spreads', () => {
@@ -62,6 +63,33 @@ test('processes: what is not known is no figure', () => {
     [nobody.cpuMs(), nobody.memory(), nobody.peakResident(), watch.stop()],
     [Number.NaN, { pss: Number.NaN, anonymous: Number.NaN }, Number.NaN, { pss: Number.NaN, anonymous: Number.NaN }],
   );
+});
+
+test('rest: a server has come to it when it has done nothing for so long', async () => {
+  /** Seconds until it rests whose processor takes so many ms in each quarter of a second. */
+  const restOf = (taken: readonly number[], known = true): Promise<number | null> => {
+    let looks = 0;
+    let cpu = 0;
+    return atRest(
+      {
+        known,
+        cpuMs: () => cpu,
+      },
+      {
+        restMs: 1000,
+        mostMs: 5000,
+        clock: () => looks * 250,
+        pause: async () => {
+          cpu += taken[looks++] ?? 0;
+        },
+      },
+    );
+  };
+  assert.equal(await restOf([]), 1);
+  assert.equal(await restOf([250, 10, 10, 20, 10]), 2);
+  assert.equal(await restOf(new Array(99).fill(10)), 1);
+  assert.equal(await restOf(new Array(99).fill(20)), null);
+  assert.equal(await restOf([], false), Number.NaN);
 });
 
 test('plan text: drives that partitions agree on are named once', () => {
