@@ -156,8 +156,11 @@ const BLANKS: readonly number[] = [0x20, 0x0a, 0x0d, 0x09];
 /** Stands for the node's own certname as a whole string in texts that are compared between nodes. */
 export const OWN_NAME = '"\u0001"';
 
-export const withOwnName = (text: string, certname: string): string =>
-  text.replaceAll(OWN_NAME, JSON.stringify(certname));
+export function withOwnName(text: string, certname: string): string {
+  const literal = JSON.stringify(certname);
+  // As a text its dollar signs would be patterns.
+  return text.replaceAll(OWN_NAME, () => literal);
+}
 
 /** Depth is bounded by those who walk the values, from the payload on. */
 const ELEMENT_LIMITS: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };

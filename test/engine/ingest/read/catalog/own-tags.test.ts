@@ -61,6 +61,11 @@ test('own tags: beside one whose place in the set is the same', () => {
     assertSame([1, 2, 3].map(() => catalogOf('al', `/${tags}`, tags)));
 });
 
+test('own tags: a certname with dollar signs is a name as any other', () => {
+  for (const name of ['a$$b', 'a$&b', "a$'b", 'a$`b', '$1'])
+    assertSame([1, 2, 3].map(() => catalogOf(name, name, ['"é"'])));
+});
+
 test('own tags: what is shown of a node is what it sent, whatever is shared', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'own-tags-'));
   const partition = openPartition(dir);
