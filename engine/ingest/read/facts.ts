@@ -4,7 +4,7 @@ import { REPLACE_FACTS } from '../../../schemas/commands/facts.ts';
 import { OPEN_MAP } from '../../json/ascii.ts';
 import { canonicalS, compareUnits, quote, sortedKeysS } from '../../json/canonical.ts';
 import { JSON_LIMITS, tooDeep } from '../../json/parse.ts';
-import { storedKeys, storedText } from '../../json/stored.ts';
+import { compareStored, storedKeys, storedText } from '../../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { BodyRef, ListRef } from '../../store/items/refs.ts';
 import type { PackageBody } from '../../store/records/records.ts';
@@ -104,10 +104,18 @@ function decodeFactsParts(
   values += facts.length === 0 ? '{}' : '}';
   const hash = factsetHash(header.certname, header.environment, list.text, values, isAllAscii);
   return factsCommand(header, received, columns.refusal, hash, () => ({
-    facts: facts.map((fact) => fact.stored),
+    facts: inStoredOrder(facts, isAllAscii),
     packages: list.packages,
     packagesRef: list.ref,
   }));
+}
+
+/** `facts`: sorted by name; `ascii`: their names have no character beyond ASCII. */
+function inStoredOrder(facts: readonly KnownFact[], ascii: boolean): DecodedFact[] {
+  // Names of one length are in order then.
+  return facts
+    .map((fact) => fact.stored)
+    .sort(ascii ? (a, b) => a.name.length - b.name.length : (a, b) => compareStored(a.name, b.name));
 }
 
 /** What besides the parts decides a factset's hash. */

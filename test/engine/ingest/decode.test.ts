@@ -839,6 +839,22 @@ test('decode: parts are read wherever there are blanks around their keys', () =>
   }
 });
 
+test('decode: facts are in the order of stored keys, known or not', () => {
+  for (const names of [
+    ['bb', 'a', 'ab', 'c'],
+    ['bb', 'é', 'a', 'ab', '\ue000\ue000', '\u{1f600}z', '\u{1f600}\ue000'],
+  ]) {
+    const command = submit(
+      'replace facts',
+      factsPayload({ values: Object.fromEntries(names.map((name) => [name, 1])) }),
+    );
+    for (let time = 0; time < 3; time++) {
+      const known = new Memory().decode(command) as FactsCommand;
+      assert.deepEqual(withoutMemos(known.contents()), withoutMemos(facts(command).contents()));
+    }
+  }
+});
+
 test('decode: a list of packages that many nodes have gives the hash and the packages that it gives by itself', () => {
   const lists = [
     [
