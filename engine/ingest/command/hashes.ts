@@ -30,8 +30,9 @@ class TextHash {
   /** Of the parts before; null while all of the text fits: one hash without a state costs less. */
   #hash: Hash | null = null;
 
-  /** Begins a text; `isAscii`: all that will be added is in ASCII. */
+  /** Begins a text, whatever became of the one before; `isAscii`: all that will be added is in ASCII. */
   begin(isAscii: boolean): void {
+    this.#empty();
     this.#encoding = isAscii ? 'latin1' : 'utf8';
   }
 
@@ -60,9 +61,14 @@ class TextHash {
   finish(): string {
     this.#encode();
     const digest = this.#hash === null ? sha1(this.#bytes.subarray(0, this.#size)) : this.#part().digest('hex');
+    this.#empty();
+    return digest;
+  }
+
+  #empty(): void {
+    this.#pending = '';
     this.#size = 0;
     this.#hash = null;
-    return digest;
   }
 
   /** Makes room for so many bytes: what is there is hashed if it must be. False for more than there can be. */

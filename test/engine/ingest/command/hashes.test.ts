@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { constants } from 'node:buffer';
 import { test } from 'node:test';
 import {
   catalogHash,
@@ -111,6 +112,16 @@ test('hashes: the worked factsets (4.5)', () => {
     { name: 'b', version: '1', provider: 'apt' },
   ]);
   assert.equal(factsetHash('f22.fct', 'prod', packages, '{"x":1}'), 'd94fef5a66694f81fec013f7a43fec7572bcf5eb');
+});
+
+test('hashes: what is too long to be hashed is no part of the next hash', () => {
+  const next = () => [factsetHash('c', null, [], '{}'), catalogHash('c', [], [], true)];
+  const expected = next();
+  const tooLong = 'x'.repeat(constants.MAX_STRING_LENGTH);
+  for (const hash of [() => factsetHash('c', null, [], tooLong), () => catalogHash('c', ['{}'], [tooLong], true)]) {
+    assert.throws(hash, RangeError);
+    assert.deepEqual(next(), expected);
+  }
 });
 
 test('hashes: the worked reports (4.6)', () => {
