@@ -61,6 +61,8 @@ function decodeFacts(payload: JsonObject, received: number, filter: FactsFilter)
   const header = factsHeader(payload);
   const columns = new Columns();
   if (header.refusal !== null) columns.refuse(header.refusal);
+  // It is dropped; walking its value once keeps it within the nesting limit.
+  canonicalS(payload['timestamp'] ?? null, VALUE_DEPTH - 1);
   const sent = payload['values'] as JsonObject;
   checkKeys(sent, columns, VALUE_DEPTH - 1);
   const values = filter(sent);

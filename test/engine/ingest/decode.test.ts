@@ -162,6 +162,18 @@ test('decode: nesting is bounded wherever it is', () => {
     decode(submit(command, text.replace('"DEEP"', shallow)));
     refused(submit(command, text.replace('"DEEP"', deep)), 'unreadable', /deeper than 1000/);
   }
+  // What is dropped is bounded as well.
+  for (const [command, payload] of [
+    ['replace facts', factsPayload({ timestamp: 'DEEP' })],
+    ['replace catalog', catalogPayload({ unknown: 'DEEP' })],
+  ] as const) {
+    const text = JSON.stringify(payload);
+    for (const way of [decode, (queued: QueuedCommand) => new Memory().decode(queued)]) {
+      way(submit(command, text.replace('"DEEP"', deep)));
+      const error = thrownBy(() => way(submit(command, text.replace('"DEEP"', `[${deep}]`))));
+      assert.match((error as Error).message, /deeper than 1000/);
+    }
+  }
 });
 
 // ---- catalogs

@@ -77,9 +77,13 @@ function catalogCommand(
   };
 }
 
+/** Other keys are dropped; walking their values once keeps them within the nesting limit. */
+const KNOWN_KEYS: ReadonlySet<string> = new Set(REPLACE_CATALOG.table?.fields.map(({ name }) => name));
+
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */
 function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
   const header = catalogHeader(payload);
+  for (const key in payload) if (!KNOWN_KEYS.has(key)) canonicalK(payload[key] as JsonValue, 1);
   const list = readResources(payload['resources'] as readonly JsonValue[]);
   const { resources, edges } = readValues(list, payload['edges'] as JsonValue);
   const { certname } = header;
