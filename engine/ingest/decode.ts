@@ -10,7 +10,7 @@ import { type CommandName, isCommandName } from '../../schemas/commands/formats.
 import { textOf } from '../bytes.ts';
 import { Fingerprints, newKey } from '../fingerprint.ts';
 import type { Envelope } from '../inbox/envelope.ts';
-import { parseJson } from '../json/parse.ts';
+import { JsonError, parseJson } from '../json/parse.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
 import { formatTime } from '../time.ts';
 import { type FactsFilter, factsFilter } from './command/blocklist.ts';
@@ -141,7 +141,9 @@ function decodeParts(
   try {
     return partsReader.read(payload, envelope.received, parts, filter, stored, last);
   } catch (error) {
-    throw inWordsOf(format, error);
+    // Where the parts end was guessed: the whole payload tells whether this is what is wrong with it.
+    if (error instanceof CommandFailure || error instanceof JsonError) return null;
+    throw error;
   }
 }
 

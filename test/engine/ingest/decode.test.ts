@@ -955,6 +955,38 @@ test('decode: a part of the wrong kind is refused, known parts or not', () => {
   new Memory().decode(submit('replace catalog', catalogPayload({ edges: {} as never })));
 });
 
+test('decode: of several mistakes, and of parts that are there twice, parts tell what the whole payload does', () => {
+  const outcome = (way: (command: QueuedCommand) => unknown, command: QueuedCommand): string => {
+    try {
+      return (way(command) as CatalogCommand | FactsCommand).hash;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  // More than is read at a time.
+  const filler = 'x'.repeat(200_000);
+  const bad = [resource({ title: 'Bad', tags: ['No Tag'] }), resource({ parameters: { filler } })];
+  const { resources: _, ...catalogRest } = catalogPayload();
+  const catalogText = JSON.stringify(catalogRest).slice(0, -1);
+  const good = JSON.stringify([resource()]);
+  const deep = `${'['.repeat(1000)}${']'.repeat(1000)}`;
+  const { values: __, ...factsRest } = factsPayload();
+  const factsText = JSON.stringify(factsRest).slice(0, -1);
+  for (const [command, text] of [
+    ['replace catalog', `${catalogText},"resources":${JSON.stringify(bad)},"resources":${good}}`],
+    ['replace catalog', `${catalogText},"resources":${JSON.stringify([...bad, 'TRUE']).replace('"TRUE"', 'trae')}}`],
+    ['replace catalog', `${catalogText},"resources":${JSON.stringify(bad)},"certname":[]}`],
+    ['replace facts', `${factsText},"values":{"deep":${deep},"filler":"${filler}"},"values":{"a":1}}`],
+  ] as const) {
+    const queued = submit(command, text);
+    assert.equal(
+      outcome((one) => new Memory().decode(one), queued),
+      outcome(decode, queued),
+      text.slice(-80),
+    );
+  }
+});
+
 test('decode: place-holders cannot be forged', () => {
   const memos = new Memory();
   const base = JSON.stringify(factsPayload({ values: { a: 1 } }));
