@@ -77,6 +77,8 @@ const labelled: readonly {
     pattern: /^(.*)\.service-time$/,
     series: ([path]) => ({ name: 'service_time', labels: [['path', path!]] }),
   },
+  // The path alone: of requests that never got a status.
+  { domain: 'http', pattern: /^(\/.*)$/, series: ([path]) => ({ name: 'unanswered', labels: [['path', path!]] }) },
   {
     domain: 'database',
     pattern: /^(.*)\.pool\.(.+)$/,

@@ -362,6 +362,7 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
   registry.meter('mq', 'replace facts.5.processed').mark(4);
   registry.timer('mq', 'global.processing-time').update(250);
   registry.meter('http', '/pdb/query/v4.200').mark();
+  registry.meter('http', '/pdb/cmd/v1').mark(2);
   registry.gauge('population', 'num-nodes', async () => 9);
   const { text, type } = await request(mounts, '/metrics/prometheus');
   assert.match(text, /^muster_info\{version="1\.2\.3"\} 1\n/m);
@@ -378,6 +379,8 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
     'muster_mq_processing_time_seconds_sum 0.25',
     'muster_mq_processing_time_seconds_count 1',
     'muster_http_responses_total{path="/pdb/query/v4",status="200"} 1',
+    '# TYPE muster_http_unanswered_total counter',
+    'muster_http_unanswered_total{path="/pdb/cmd/v1"} 2',
     // Alerts on these are of use only when they are there before the first one.
     'muster_http_responses_total{path="/pdb/query/v4",status="500"} 0',
     'muster_http_responses_total{path="/pdb/cmd/v1",status="503"} 0',
