@@ -4,6 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { QueryPlan } from '../../engine/query/exec/explain.ts';
 import { type QueryRequest, type QuerySettings, TEXT_TYPE } from '../../engine/query/request.ts';
 import type { MetricsRegistry } from '../metrics.ts';
+import { monotonicMs } from '../system/clock.ts';
 import type { AnswerHead, QueryHandlers } from '../types.ts';
 import type { Slot, SlotReader } from './answer-slots.ts';
 import type { Placed } from './running-queries.ts';
@@ -26,6 +27,8 @@ export class PooledQuery implements Placed {
   /** Monotonic ms when it came, and when it got its place. */
   readonly came = performance.now();
   began = 0;
+  /** What the machine's clock said when it came, less what the monotonic one did. */
+  readonly timeOrigin = Date.now() - monotonicMs();
   /** Known from the head on, when the answer streams. */
   port: MessagePort | null = null;
   headSent = false;

@@ -33,6 +33,8 @@ export interface QueryTask {
   readonly window: number;
   readonly request: QueryRequest;
   readonly settings: QuerySettings;
+  /** Epoch ms at 0 of the monotonic clock, as it was when the query came: the machine's clock may have been set since. */
+  readonly timeOrigin: number;
 }
 
 /** A task's result. */

@@ -218,8 +218,8 @@ export class ThreadQueryPool implements QueryPool {
   #handOver(query: PooledQuery): void {
     query.isSmall = query.shape?.isSmall ?? false;
     if (query.isSmall) this.#smallOnes++;
-    const { id, flag, window, request, settings } = query;
-    const task: QueryTask = { id, flag, window, request, settings };
+    const { id, flag, window, request, settings, timeOrigin } = query;
+    const task: QueryTask = { id, flag, window, request, settings, timeOrigin };
     this.#threads.run(task).then(
       (result) => {
         const { plan, execute } = result.times;

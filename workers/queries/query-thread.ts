@@ -165,9 +165,9 @@ const room = { left: getHeapStatistics().heap_size_limit * ROOM_SHARE };
 
 /** Answers one query. */
 export default async function answer(task: QueryTask): Promise<QueryResult> {
-  const { id, flag, request, settings } = task;
+  const { id, flag, request, settings, timeOrigin } = task;
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
-  const clock = clockFrom(Date.now());
+  const clock = clockFrom(timeOrigin + monotonicMs());
   const store: QueryStore = { partitions: slice(openStore), clock, stopwatch, cancelled: isCancelled, room };
   const query = openRequest(request, store, settings);
   let stream: Stream | null = null;

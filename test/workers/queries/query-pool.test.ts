@@ -274,6 +274,20 @@ test('query pool: the deadline ends an answer whose client is slow', async () =>
   });
 });
 
+test("query pool: the machine's clock, set while a query is on its way to its thread, ends it neither early nor late", async (t) => {
+  const HOUR = 3_600_000;
+  const { now } = Date;
+  await withPool({}, async (pool) => {
+    // Of this thread only: to the query's the clock has been set since.
+    const clock = t.mock.method(Date, 'now', () => now() - HOUR);
+    const ahead = await ask(pool, request('/nodes/n3'), { settings: settings({ timeoutDefault: 60_000 }) }).finished;
+    assert.equal(ahead.head?.status, 200, ahead.text);
+    clock.mock.mockImplementation(() => now() + HOUR);
+    const back = await ask(pool, request('/nodes/n4'), { settings: settings({ timeoutDefault: 0.001 }) }).finished;
+    assert.deepEqual([back.head?.status, back.text], [500, 'Query exceeded timeout']);
+  });
+});
+
 test('query pool: queries that wait for their clients keep no places from others', async () => {
   const limits = { perThread: 2, openMax: 20, windowSize: 64 << 10, chunkSize: 16 << 10 };
   await withPool({ threads: 1, limits }, async (pool) => {
