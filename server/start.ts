@@ -80,6 +80,8 @@ export async function startServer(
 const FULL_TOLD_MS = 60_000;
 /** Milliseconds without a request after which the server has time for itself: clients that wait for their commands look again sooner. */
 const QUIET_MS = 2000;
+/** Milliseconds of a stop after which the log says what it waits for. */
+const WAIT_TOLD_MS = 1000;
 
 type Phase = 'starting' | 'running' | 'stopping';
 
@@ -333,7 +335,7 @@ class RunningServer implements Server {
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
       // First: who asked for it can still be answered.
       ['maintenance', () => this.#ops.stop()],
-      ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
+      ['listeners', () => this.#stopListeners(graceMs)],
       ['query pool', () => this.#pool.stop()],
       ['ring', () => this.#ring.stop()],
     ];
@@ -345,6 +347,18 @@ class RunningServer implements Server {
     await this.#accessLog?.end();
     this.#log.info('stopped');
     await this.#logs.end();
+  }
+
+  async #stopListeners(graceMs: number): Promise<void> {
+    const listeners = [this.#http, this.#https].filter((listener) => listener !== null);
+    const toTell = setTimeout(() => {
+      const requests = listeners.reduce((sum, { requestCount }) => sum + requestCount, 0);
+      this.#log.info({ requests, graceMs }, 'waiting for requests that are being answered');
+    }, WAIT_TOLD_MS);
+    const [, ...left] = await Promise.all([this.#gate?.stop(), ...listeners.map((listener) => listener.stop(graceMs))]);
+    clearTimeout(toTell);
+    const requests = left.reduce((sum, count) => sum + count, 0);
+    if (requests > 0) this.#log.warn({ requests, graceMs }, 'requests that did not end in time are broken off');
   }
 }
 

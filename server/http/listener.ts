@@ -50,7 +50,8 @@ export interface Listener {
   accept(socket: Duplex, client: ClientIdentity): void;
   /** From now on every answer is the last one of its connection, so that clients come again, over new ones or elsewhere. */
   endConnections(): void;
-  stop(graceMs: number): Promise<void>;
+  /** Resolves with the number of requests that were broken off. */
+  stop(graceMs: number): Promise<number>;
 }
 
 /** Resolves once connections are accepted; rejects when the address cannot be had. */
@@ -103,7 +104,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
           };
         });
       }
+      const left = running;
       server.destroyConnections();
+      return left;
     },
   };
 }

@@ -385,6 +385,18 @@ describe('muster start', () => {
     assert.equal(await server.ended, 0);
   });
 
+  test('a stop that has to wait says for what, and what it broke off', async () => {
+    const server = await start(['--data', join(folder, 'slow'), '--shutdown-timeout', '2']);
+    const client = await RawClient.open(Number(new URL(server.url).port));
+    client.send('POST /pdb/cmd/v1 HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+    // Asked later, answered when the other one has begun.
+    await fetch(`${server.url}/status/v1/simple`);
+    server.child.kill('SIGTERM');
+    await server.seen('err', /waiting for requests that are being answered.*"requests":1|"requests":1.*waiting for/);
+    assert.equal(await server.ended, 0);
+    assert.match(server.err(), /requests that did not end in time are broken off/);
+  });
+
   test('a stop with a delay serves on, old connections and new ones, while the status says stopping', async () => {
     const data = join(folder, 'delayed');
     const server = await start(['--data', data, '--stop-delay', '10m']);

@@ -661,7 +661,7 @@ test('listener: stopping lets running requests finish and closes the rest', asyn
   go();
   assert.equal((await answer).text, 'finished');
   assert.equal((await answer).headers['connection'], 'close');
-  await stopped;
+  assert.equal(await stopped, 0);
   assert.equal(listener.connectionCount, 0);
 });
 
@@ -670,6 +670,6 @@ test('listener: stopping cuts what does not finish in time', async (t) => {
   const answer = ask(listener.port, '/never');
   answer.catch(() => {});
   await until('request', () => listener.requestCount === 1);
-  await listener.stop(50);
+  assert.equal(await listener.stop(50), 1);
   await assert.rejects(answer);
 });
