@@ -10,11 +10,13 @@ import { invalidClause, noImplementation } from '../resolve/messages.ts';
 import { partsOfPath } from '../resolve/path.ts';
 import type { Filter, QueryTree } from '../tree.ts';
 import { alternatives } from './filter/alternatives.ts';
+import { conditionsOf } from './filter/conditions.ts';
 import { accessFor, typeOf } from './filter/filter.ts';
 import { impliedBy, impliedByAlternatives } from './filter/implied.ts';
 import { keyOf, ValueSet } from './filter/value-set.ts';
 import { orderingOf } from './order/order.ts';
 import { Page } from './page.ts';
+import { partsOf } from './plan/compiled-selection.ts';
 import type { ExecContext } from './plan/context.ts';
 import { type ItemPlan, readsLists, sizeOf } from './plan/item-plan.ts';
 import { pathsOf } from './row/global-records.ts';
@@ -32,7 +34,41 @@ export function* prepareFilter(
   tree: QueryTree,
   ctx: ExecContext,
 ): Generator<undefined, Filter | null> {
-  return filter === null ? null : yield* prepare(filter, tree, ctx, true);
+  if (filter === null) return null;
+  if (readsFirst(filter)) takeSnapshots(filter, ctx);
+  return yield* prepare(filter, tree, ctx, true);
+}
+
+/** Whether something is looked up in the store before rows are looked for. */
+function readsFirst(filter: Filter): boolean {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.args.some(readsFirst);
+    case 'not':
+      return readsFirst(filter.arg);
+    case 'in-query':
+      return true;
+    case 'json':
+      return hasMatch(filter);
+    default:
+      return false;
+  }
+}
+
+const hasMatch = ({ parts }: Json): boolean => parts.some((part) => part.kind === 'match');
+
+/** Takes the snapshots that the filter and its subqueries need before the first of them runs, so that all are of one moment. */
+function takeSnapshots(filter: Filter | null, ctx: ExecContext): void {
+  for (const part of partsOf(conditionsOf(filter), ctx)) ctx.view(part);
+  if (filter !== null) takeThoseInside(filter, ctx);
+}
+
+function takeThoseInside(filter: Filter, ctx: ExecContext): void {
+  if (filter.kind === 'and' || filter.kind === 'or') for (const arg of filter.args) takeThoseInside(arg, ctx);
+  else if (filter.kind === 'not') takeThoseInside(filter.arg, ctx);
+  else if (filter.kind === 'in-query') takeSnapshots(filter.query.filter, ctx);
+  else if (filter.kind === 'json' && hasMatch(filter)) void ctx.views;
 }
 
 /** `selects`: rows for which the filter is unknown are treated as if it was false. */
@@ -56,7 +92,7 @@ function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext, selects: bo
       return withImplied(selects ? impliedBy(filter, set, tree.entity) : [], filter);
     }
     case 'json':
-      return filter.parts.some((p) => p.kind === 'match') ? yield* expandMatch(filter, ctx) : filter;
+      return hasMatch(filter) ? yield* expandMatch(filter, ctx) : filter;
     default:
       return filter;
   }

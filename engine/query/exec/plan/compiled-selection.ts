@@ -17,7 +17,7 @@ import type { PartitionPlan, Selection } from './selection.ts';
 import type { SelectionTrace } from './trace.ts';
 
 /** Partitions of the certnames that the conditions leave; all of them when they name none. */
-function partsOf(filters: readonly Filter[], ctx: ExecContext): readonly number[] {
+export function partsOf(filters: readonly Filter[], ctx: ExecContext): readonly number[] {
   const all = Array.from({ length: ctx.parts }, (_, part) => part);
   return filters.reduce((parts, filter) => {
     const named = certnamesOf(filter);
@@ -82,7 +82,7 @@ export class CompiledSelection {
     this.subs = this.subKind?.make(this.split.sub, ctx.regex) ?? null;
     this.parts = partsOf(this.split.node, ctx);
     // Snapshots that are needed are taken together.
-    if (this.parts.length === ctx.parts) void ctx.views;
+    for (const part of this.parts) ctx.view(part);
   }
 
   get shape(): Shape {

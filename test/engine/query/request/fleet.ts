@@ -44,15 +44,18 @@ export interface Fleet {
 }
 
 /** `received`: when a command came, which has this payload. */
-export function newFleet(received: (payload: Record<string, unknown>) => number = () => NOW - 1000): Fleet {
+export function newFleet(
+  received: (payload: Record<string, unknown>) => number = () => NOW - 1000,
+  count = PARTITIONS,
+): Fleet {
   const dir = mkdtempSync(join(tmpdir(), 'muster-request-'));
-  const partitions = Array.from({ length: PARTITIONS }, (_, slot) => openPartition(join(dir, String(slot))));
+  const partitions = Array.from({ length: count }, (_, slot) => openPartition(join(dir, String(slot))));
   let seq = 0;
   return {
     partitions,
     apply(command, version, payload, written = JSON.stringify(payload)) {
       const { certname } = payload;
-      const partition = partitions[slotOf(certname, PARTITIONS)]!;
+      const partition = partitions[slotOf(certname, count)]!;
       const envelope = { command, version, certname, received: received(payload) };
       const queued = queuedOf(++seq, Buffer.from(written), envelope);
       const [outcome] = applyBatch(partition, [queued], {
