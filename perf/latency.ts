@@ -1,7 +1,8 @@
 // How long do clients wait while the server is busy? First the server's highest rate is found; then commands arrive at a
 // fixed part of it, at times that do not depend on the answers, and point queries are asked beside them; then the same
-// with a client that dumps all resources again and again. The phases begin when the server has come to rest. A submission's time runs from the moment it was due, so a server
-// that stalls cannot hide it by being asked less; point queries do not wait for each other either.
+// with a client that dumps all resources again and again. A submission's time runs from the moment it was due, so a server
+// that stalls cannot hide it by being asked less; point queries do not wait for each other either. The phases begin when the
+// server has come to rest.
 
 import { Client, type Timed } from './lib/client.ts';
 import { digestOf, digestOfParts } from './lib/digest.ts';
@@ -171,7 +172,8 @@ async function run(given: Given): Promise<void> {
     ]);
     const rate = fixed ?? highest * part;
     const rested = await atRest(server.processes, { restMs });
-    console.error(rested === null ? 'the server does not come to rest' : `at rest after ${show(rested)} s`);
+    if (Number.isNaN(rested)) console.error('whether the server rests is not known without --pid');
+    else console.error(rested === null ? 'the server does not come to rest' : `at rest after ${show(rested)} s`);
 
     const results: PhaseResult[] = [];
     for (const phase of phases) {
@@ -235,7 +237,7 @@ export const program: Program = {
     },
     rest: {
       value: 'S',
-      default: '5',
+      default: '15',
       small: '0',
       doc: 'seconds for which the server has nothing more to do when the phases begin',
     },

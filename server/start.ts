@@ -353,12 +353,16 @@ class RunningServer implements Server {
     const listeners = [this.#http, this.#https].filter((listener) => listener !== null);
     const toTell = setTimeout(() => {
       const requests = listeners.reduce((sum, { requestCount }) => sum + requestCount, 0);
-      this.#log.info({ requests, graceMs }, 'waiting for requests that are being answered');
+      if (requests > 0) this.#log.info({ requests, ms: graceMs }, 'waiting for requests that are being answered');
     }, WAIT_TOLD_MS);
-    const [, ...left] = await Promise.all([this.#gate?.stop(), ...listeners.map((listener) => listener.stop(graceMs))]);
-    clearTimeout(toTell);
-    const requests = left.reduce((sum, count) => sum + count, 0);
-    if (requests > 0) this.#log.warn({ requests, graceMs }, 'requests that did not end in time are broken off');
+    try {
+      const stops = listeners.map((listener) => listener.stop(graceMs));
+      const [, ...left] = await Promise.all([this.#gate?.stop(), ...stops]);
+      const requests = left.reduce((sum, count) => sum + count, 0);
+      if (requests > 0) this.#log.warn({ requests }, 'requests that had not ended are broken off');
+    } finally {
+      clearTimeout(toTell);
+    }
   }
 }
 

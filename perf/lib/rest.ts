@@ -1,5 +1,5 @@
-// A server that has been loaded is not at rest when its queue is empty: it gives memory back, compiles, makes ready for queries. What
-// is measured meanwhile is of both.
+// A server that has been loaded is not at rest when its queue is empty: it gives memory back, compiles, makes ready for queries, some of it
+// after a pause. What is measured meanwhile is of both.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Processes } from './processes.ts';
@@ -24,7 +24,7 @@ interface RestOptions {
  */
 export async function atRest(
   processes: Pick<Processes, 'known' | 'cpuMs'>,
-  { restMs, mostMs = 90_000, pause = delay, clock = () => performance.now() }: RestOptions,
+  { restMs, mostMs = 120_000, pause = delay, clock = () => performance.now() }: RestOptions,
 ): Promise<number | null> {
   if (!processes.known) return Number.NaN;
   const start = clock();

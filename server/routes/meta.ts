@@ -23,7 +23,7 @@ export function createMetaHandler(deps: MetaRouteDeps): Handler {
     '/pdb/meta/v1/server-time': () => ({ server_time: formatTime(deps.now()) }),
   };
   return (exchange: Exchange) => {
-    // Before anything else, on every path.
+    // They are refused before anything else is looked at, on every path.
     const parameters = [...parseForm(exchange.queryString).keys()];
     if (parameters.length > 0) {
       exchange.reply(textReply(400, `Unsupported query parameter '${firstOfSet(parameters)}'`));

@@ -27,7 +27,7 @@ export class PooledQuery implements Placed {
   /** Monotonic ms when it came, and when it got its place. */
   readonly came = performance.now();
   began = 0;
-  /** What the machine's clock said when it came, less what the monotonic one did. */
+  /** What the machine's clock said when it came, less what `monotonicMs` did, which is the same in all threads. */
   readonly timeOrigin = Date.now() - monotonicMs();
   /** Known from the head on, when the answer streams. */
   port: MessagePort | null = null;

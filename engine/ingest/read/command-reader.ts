@@ -51,8 +51,8 @@ export interface PartsReader<C extends RememberedCommand = RememberedCommand> {
   /** The parts, which are empty here, led to the hash the last time. `whole` makes the command of all of the payload. */
   known(payload: JsonObject, received: number, hash: string, whole: () => C): C;
   /**
-   * Element by element (elements.ts); null when that is not possible, or when something is wrong with the payload. `last`: what is remembered of
-   * the certname's last payload.
+   * Element by element (elements.ts); null when that is not possible. Where something seems to be wrong with the payload it is null, too, or
+   * throws: the whole payload tells. `last`: what is remembered of the certname's last payload.
    */
   read(
     payload: JsonObject,

@@ -112,12 +112,15 @@ function decodeFactsParts(
   }));
 }
 
-/** `facts`: sorted by name; `ascii`: their names have no character beyond ASCII. */
-function inStoredOrder(facts: readonly KnownFact[], ascii: boolean): DecodedFact[] {
-  // Names of one length are in order then.
-  return facts
-    .map((fact) => fact.stored)
-    .sort(ascii ? (a, b) => a.name.length - b.name.length : (a, b) => compareStored(a.name, b.name));
+const PLAIN_NAME = /^[ -~]*$/;
+
+/** `facts`: sorted by name; `isAllAscii`: nothing in them is beyond ASCII. */
+function inStoredOrder(facts: readonly KnownFact[], isAllAscii: boolean): DecodedFact[] {
+  const stored = facts.map((fact) => fact.stored);
+  // Names of one length are in order already, unless they have characters that UTF-16 and UTF-8 put in different orders.
+  return isAllAscii || stored.every(({ name }) => PLAIN_NAME.test(name))
+    ? stored.sort((a, b) => a.name.length - b.name.length)
+    : stored.sort((a, b) => compareStored(a.name, b.name));
 }
 
 /** What besides the parts decides a factset's hash. */

@@ -35,40 +35,39 @@ export function* prepareFilter(
   ctx: ExecContext,
 ): Generator<undefined, Filter | null> {
   if (filter === null) return null;
-  if (readsFirst(filter)) takeSnapshots(filter, ctx);
+  if (lookupsOf(filter).length > 0) takeSnapshots(filter, ctx);
   return yield* prepare(filter, tree, ctx, true);
 }
 
-/** Whether something is looked up in the store before rows are looked for. */
-function readsFirst(filter: Filter): boolean {
+/** What is looked up in the store before rows are looked for, on this level. */
+function lookupsOf(filter: Filter): readonly (InQuery | Json)[] {
   switch (filter.kind) {
     case 'and':
     case 'or':
-      return filter.args.some(readsFirst);
+      return filter.args.flatMap(lookupsOf);
     case 'not':
-      return readsFirst(filter.arg);
+      return lookupsOf(filter.arg);
     case 'in-query':
-      return true;
+      return [filter];
     case 'json':
-      return hasMatch(filter);
+      return hasMatch(filter) ? [filter] : [];
     default:
-      return false;
+      return [];
   }
 }
 
 const hasMatch = ({ parts }: Json): boolean => parts.some((part) => part.kind === 'match');
 
-/** Takes the snapshots that the filter and its subqueries need before the first of them runs, so that all are of one moment. */
+/**
+ * Takes the snapshots that the filter and its subqueries need before the first of them runs, so that all are of one moment. What they
+ * find may show that fewer would have done.
+ */
 function takeSnapshots(filter: Filter | null, ctx: ExecContext): void {
   for (const part of partsOf(conditionsOf(filter), ctx)) ctx.view(part);
-  if (filter !== null) takeThoseInside(filter, ctx);
-}
-
-function takeThoseInside(filter: Filter, ctx: ExecContext): void {
-  if (filter.kind === 'and' || filter.kind === 'or') for (const arg of filter.args) takeThoseInside(arg, ctx);
-  else if (filter.kind === 'not') takeThoseInside(filter.arg, ctx);
-  else if (filter.kind === 'in-query') takeSnapshots(filter.query.filter, ctx);
-  else if (filter.kind === 'json' && hasMatch(filter)) void ctx.views;
+  for (const lookup of filter === null ? [] : lookupsOf(filter)) {
+    if (lookup.kind === 'in-query') takeSnapshots(lookup.query.filter, ctx);
+    else void ctx.views;
+  }
 }
 
 /** `selects`: rows for which the filter is unknown are treated as if it was false. */
@@ -104,7 +103,8 @@ const withImplied = (implied: readonly Filter[], filter: Filter): Filter =>
 
 function* evaluate(filter: InQuery, outer: QueryTree, ctx: ExecContext): Generator<undefined, ValueSet> {
   const trace = ctx.trace.begin(filter.query, filter.fields);
-  const inner = yield* prepareFilter(filter.query.filter, filter.query, ctx);
+  const { filter: within } = filter.query;
+  const inner = within === null ? null : yield* prepare(within, filter.query, ctx, true);
   const source = new Source({ entity: filter.query.entity, filter: inner }, ctx, trace);
   const set = yield* valuesOf(filter, outer, source);
   ctx.trace.end(trace);

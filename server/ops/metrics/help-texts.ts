@@ -81,8 +81,7 @@ const byName: Readonly<Record<string, string>> = {
 
   http_service_time: 'Answering requests, by path; those below a path count for it, too.',
   http_responses: 'Answers by path and status; those below a path count for it, too.',
-  http_unanswered:
-    'Requests whose clients left before they were answered, by path; those below a path count for it, too.',
+  http_unanswered: 'Requests that ended without an answer, by path; those below a path count for it, too.',
 
   population_num_nodes: 'Nodes that are stored.',
   population_num_active_nodes: 'Active nodes.',

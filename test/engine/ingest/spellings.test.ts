@@ -1,6 +1,6 @@
 // Neither what came before nor how a payload is spelled may matter. Most of what comes is recognised by its text, without being
 // parsed; with a blank before each colon the same payload is parsed as a whole. Two partitions that get the same history, one in either
-// way, must take and refuse the same commands, for the same reasons, and hold the same.
+// way, must take and refuse the same commands, for the same reasons (but for damaged texts, whose places differ), and hold the same.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -249,11 +249,20 @@ function factsetsOf(partition: Partition): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString();
 }
 
+/** Nodes of which is remembered what their payloads looked like. */
+const memosOf = (partition: Partition): number =>
+  partition.write(
+    (batch) =>
+      CERTNAMES.filter((name) => (batch.memo('factset', name) ?? batch.memo('catalog', name)) !== undefined).length,
+  );
+
 let partitions = 0;
 
 test('spellings: what is recognised by its text is stored and refused as what is parsed', async () => {
   let taken = 0;
   let refused = 0;
+  let remembered = 0;
+  let rememberedParsed = 0;
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
       const [known, parsed] = [0, 1].map(() => openPartition(join(dir, `p${partitions++}`))) as [Partition, Partition];
@@ -273,6 +282,8 @@ test('spellings: what is recognised by its text is stored and refused as what is
         }
         assert.deepEqual(stateOf(known), stateOf(parsed));
         assert.equal(factsetsOf(known), factsetsOf(parsed));
+        remembered += memosOf(known);
+        rememberedParsed += memosOf(parsed);
       } finally {
         for (const partition of [known, parsed]) {
           await partition.close();
@@ -280,8 +291,13 @@ test('spellings: what is recognised by its text is stored and refused as what is
         }
       }
     }),
-    // What fails is made shorter for as long.
-    { seed, numRuns: runs, interruptAfterTimeLimit: 120_000 },
+    { seed, numRuns: runs },
   );
-  assert.ok(taken > runs * 5 && refused > 0, `${taken} taken, ${refused} refused`);
+  assert.ok(taken > runs, `${taken} taken`);
+  assert.ok(refused > 0 || runs < 20, 'some were refused');
+  assert.deepEqual(
+    [remembered > 0, rememberedParsed],
+    [true, 0],
+    'what is recognised is remembered, what is parsed is not',
+  );
 });

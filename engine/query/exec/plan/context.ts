@@ -1,4 +1,4 @@
-// What one query holds while it runs: a snapshot of every partition that it reads, its deadline, its clock, and the results of subqueries
+// What one query holds while it runs: a snapshot of every partition that it may read, its deadline, its clock, and the results of subqueries
 // that were evaluated already. Created per query, closed with it.
 
 import { slotOf } from '../../../store/file/store-info.ts';
