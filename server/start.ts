@@ -224,9 +224,12 @@ class RunningServer implements Server {
     this.#log.debug({ requests: answered }, 'warmed up');
   }
 
+  get #requestCount(): number {
+    return (this.#http?.requestCount ?? 0) + (this.#https?.requestCount ?? 0);
+  }
+
   #isQuiet(): boolean {
-    const running = (this.#http?.requestCount ?? 0) + (this.#https?.requestCount ?? 0);
-    return running === 0 && this.#ring.depth === 0 && performance.now() - this.#lastRequest >= QUIET_MS;
+    return this.#requestCount === 0 && this.#ring.depth === 0 && performance.now() - this.#lastRequest >= QUIET_MS;
   }
 
   #mounts(settings: Settings): Mount[] {
@@ -350,15 +353,14 @@ class RunningServer implements Server {
   }
 
   async #stopListeners(graceMs: number): Promise<void> {
-    const listeners = [this.#http, this.#https].filter((listener) => listener !== null);
     const toTell = setTimeout(() => {
-      const requests = listeners.reduce((sum, { requestCount }) => sum + requestCount, 0);
+      const requests = this.#requestCount;
       if (requests > 0) this.#log.info({ requests, ms: graceMs }, 'waiting for requests that are being answered');
     }, WAIT_TOLD_MS);
     try {
-      const stops = listeners.map((listener) => listener.stop(graceMs));
-      const [, ...left] = await Promise.all([this.#gate?.stop(), ...stops]);
-      const requests = left.reduce((sum, count) => sum + count, 0);
+      const stops = [this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)] as const;
+      const [, http = 0, https = 0] = await Promise.all(stops);
+      const requests = http + https;
       if (requests > 0) this.#log.warn({ requests }, 'requests that had not ended are broken off');
     } finally {
       clearTimeout(toTell);

@@ -32,7 +32,9 @@ class TextHash {
 
   /** Begins a text, whatever became of the one before; `isAscii`: all that will be added is in ASCII. */
   begin(isAscii: boolean): void {
-    this.#empty();
+    this.#pending = '';
+    this.#size = 0;
+    this.#hash = null;
     this.#encoding = isAscii ? 'latin1' : 'utf8';
   }
 
@@ -57,18 +59,10 @@ class TextHash {
     this.#size += bytes.length;
   }
 
-  /** SHA-1 of what was added, and empty again. */
+  /** SHA-1 of what was added. */
   finish(): string {
     this.#encode();
-    const digest = this.#hash === null ? sha1(this.#bytes.subarray(0, this.#size)) : this.#part().digest('hex');
-    this.#empty();
-    return digest;
-  }
-
-  #empty(): void {
-    this.#pending = '';
-    this.#size = 0;
-    this.#hash = null;
+    return this.#hash === null ? sha1(this.#bytes.subarray(0, this.#size)) : this.#part().digest('hex');
   }
 
   /** Makes room for so many bytes: what is there is hashed if it must be. False for more than there can be. */

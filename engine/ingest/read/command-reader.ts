@@ -3,6 +3,7 @@
 
 import type { CommandFormat } from '../../../schemas/commands/format.ts';
 import type { Fingerprints } from '../../fingerprint.ts';
+import { canonicalK } from '../../json/canonical.ts';
 import { JSON_LIMITS, type JsonLimits } from '../../json/parse.ts';
 import type { JsonObject, JsonValue } from '../../json/value.ts';
 import type { MemoKind } from '../../store/records/tables.ts';
@@ -27,6 +28,14 @@ export interface Recollection {
 
 /** Nesting is bounded by those who walk the values: a scan of its own would cost as much as a third of the parse. */
 export const UNBOUNDED_DEPTH: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
+
+/**
+ * Walks the members that are dropped, as nobody else does: nesting is bounded in them, too. `depth`: how many containers enclose each of
+ * them. Throws JsonError.
+ */
+export function boundDropped(sent: JsonObject, known: ReadonlySet<string>, depth: number): void {
+  for (const key in sent) if (!known.has(key)) canonicalK(sent[key] as JsonValue, depth);
+}
 
 export interface CommandReader<C extends DecodedCommand = DecodedCommand> {
   readonly format: CommandFormat;

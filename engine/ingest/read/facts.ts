@@ -112,13 +112,11 @@ function decodeFactsParts(
   }));
 }
 
-const PLAIN_NAME = /^[ -~]*$/;
-
 /** `facts`: sorted by name; `isAllAscii`: nothing in them is beyond ASCII. */
 function inStoredOrder(facts: readonly KnownFact[], isAllAscii: boolean): DecodedFact[] {
   const stored = facts.map((fact) => fact.stored);
   // Names of one length are in order already, unless they have characters that UTF-16 and UTF-8 put in different orders.
-  return isAllAscii || stored.every(({ name }) => PLAIN_NAME.test(name))
+  return isAllAscii || stored.every(({ name }) => isAscii(name))
     ? stored.sort((a, b) => a.name.length - b.name.length)
     : stored.sort((a, b) => compareStored(a.name, b.name));
 }

@@ -2,7 +2,7 @@
 // hashed in one pass; what is only needed to store them is made when `contents` is called.
 
 import { REPLACE_CATALOG } from '../../../../schemas/commands/catalog.ts';
-import { isEmpty } from '../../../../schemas/commands/format.ts';
+import { isEmpty, type WireTable } from '../../../../schemas/commands/format.ts';
 import { textOf } from '../../../bytes.ts';
 import { canonicalK, canonicalS, quote } from '../../../json/canonical.ts';
 import { storedText } from '../../../json/stored.ts';
@@ -21,7 +21,7 @@ import { excerpt } from '../../command/validate.ts';
 import { parseElement } from '../../known/elements.ts';
 import { GIVEN } from '../../known/sent-resources.ts';
 import { isAsThen, type Memo, type Part, partOf } from '../../known/spans.ts';
-import { type CommandReader, type Recollection, UNBOUNDED_DEPTH } from '../command-reader.ts';
+import { boundDropped, type CommandReader, type Recollection, UNBOUNDED_DEPTH } from '../command-reader.ts';
 import { edgeGroups, type ReadEdges, readEdges } from './catalog-edges.ts';
 import { laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
 import {
@@ -77,13 +77,13 @@ function catalogCommand(
   };
 }
 
-/** Other keys are dropped; walking their values once keeps them within the nesting limit. */
-const KNOWN_KEYS: ReadonlySet<string> = new Set(REPLACE_CATALOG.table?.fields.map(({ name }) => name));
+/** Others are dropped. */
+const KNOWN_KEYS: ReadonlySet<string> = new Set((REPLACE_CATALOG.table as WireTable).fields.map(({ name }) => name));
 
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */
 function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
   const header = catalogHeader(payload);
-  for (const key in payload) if (!KNOWN_KEYS.has(key)) canonicalK(payload[key] as JsonValue, 1);
+  boundDropped(payload, KNOWN_KEYS, 1);
   const list = readResources(payload['resources'] as readonly JsonValue[]);
   const { resources, edges } = readValues(list, payload['edges'] as JsonValue);
   const { certname } = header;

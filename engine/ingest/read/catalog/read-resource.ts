@@ -14,6 +14,7 @@ import { isAscii, tagOrder } from '../../command/hashes.ts';
 import { excerpt } from '../../command/validate.ts';
 import { type ElementKernel, RESOURCE_PLACES } from '../../known/element-kernel.ts';
 import { GIVEN, type SentResource } from '../../known/sent-resources.ts';
+import { boundDropped } from '../command-reader.ts';
 
 /** How many containers of the payload enclose a resource's parameters: payload, resources, resource. */
 export const PARAMETERS_DEPTH = 3;
@@ -89,7 +90,7 @@ export function readResource(sent: JsonValue, element: string | null, ownTag: st
     title: canonicalField(title),
     type: canonicalField(type),
   });
-  for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
+  boundDropped(sent, KNOWN_KEYS, PARAMETERS_DEPTH);
   return makeResource(type, title, givenIn(sent), element ?? sent, tags, written, new BodyRef());
 }
 
@@ -272,7 +273,7 @@ function writeResource({ exported, file, line, parameters, tags, title, type }: 
   return { text, isAscii: isAscii(text), parametersStart, parametersEnd, tagsStart, tagsEnd };
 }
 
-/** Other keys are dropped; walking their values once keeps them within the nesting limit. */
+/** Others are dropped. */
 const KNOWN_KEYS: ReadonlySet<string> = new Set('type title exported file line parameters tags'.split(' '));
 
 /** Distinct, in the order in which they are stored. */

@@ -69,7 +69,7 @@ export class ExecContext {
     this.trace = new Trace(options.stopwatch ?? options.clock);
   }
 
-  /** Snapshots of all partitions, taken together when they are first asked for. */
+  /** Snapshots of all partitions: those that are not there yet are taken together. */
   get views(): readonly View[] {
     if (!this.#isWhole) {
       for (let part = 0; part < this.parts; part++) this.view(part);
