@@ -21,9 +21,10 @@ import type { Selection } from './plan/selection.ts';
 import type { SelectionTrace, Step as TraceStep } from './plan/trace.ts';
 import type { Locator, Row } from './row/row.ts';
 import { END, PAUSE, ROW, type Step, WORK_PER_STEP } from './sources/cursor.ts';
-import { type Rows, TreeRows } from './sources/rows.ts';
+import { nodesOf } from './sources/nodes-of.ts';
+import { Places, type Rows, TreeRows } from './sources/rows.ts';
 import { Source } from './sources/source.ts';
-import { nodesOf, Places, prepareFilter } from './subquery.ts';
+import { prepareFilter } from './subquery.ts';
 
 /** What events are told apart by. */
 const KEY_FIELDS: readonly string[] = ['certname', 'resource_type', 'resource_title', 'property', 'name'];

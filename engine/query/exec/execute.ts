@@ -15,9 +15,9 @@ import type { ExecContext } from './plan/context.ts';
 import { timeOrderOf } from './plan/report-plan.ts';
 import type { SelectionTrace } from './plan/trace.ts';
 import { END, ROW } from './sources/cursor.ts';
-import { type Rows, TreeRows } from './sources/rows.ts';
+import { Places, type Rows, TreeRows } from './sources/rows.ts';
 import { Source } from './sources/source.ts';
-import { Places, prepareFilter } from './subquery.ts';
+import { prepareFilter } from './subquery.ts';
 import { walked, walksNodes } from './walk.ts';
 
 /** Runs the tree. With `onTotal` the number of rows without limit and offset is told before the first row. */

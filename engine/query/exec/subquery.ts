@@ -2,12 +2,11 @@
 // certname (most of them), else to sets of tuples. `match()` in a dotted path is expanded here too: it asks for paths that
 // are stored now.
 
-import { Ids } from '../../store/items/ids.ts';
-import { NodeSet } from '../../store/items/node-set.ts';
+import type { NodeSet } from '../../store/items/node-set.ts';
 import { encodePath, matchPattern } from '../paths.ts';
 import { isOddValue } from '../resolve/clause.ts';
 import { invalidClause, noImplementation } from '../resolve/messages.ts';
-import { partsOfPath } from '../resolve/path.ts';
+import { hasMatch, partsOfPath } from '../resolve/path.ts';
 import type { Filter, QueryTree } from '../tree.ts';
 import { alternatives } from './filter/alternatives.ts';
 import { conditionsOf } from './filter/conditions.ts';
@@ -18,11 +17,11 @@ import { orderingOf } from './order/order.ts';
 import { Page } from './page.ts';
 import { partsOf } from './plan/compiled-selection.ts';
 import type { ExecContext } from './plan/context.ts';
-import { type ItemPlan, readsLists, sizeOf } from './plan/item-plan.ts';
 import { pathsOf } from './row/global-records.ts';
-import { type Locator, Row } from './row/row.ts';
+import type { Row } from './row/row.ts';
 import { END, ROW } from './sources/cursor.ts';
-import { TreeRows } from './sources/rows.ts';
+import { nodesOf, noNodes } from './sources/nodes-of.ts';
+import { Places, TreeRows } from './sources/rows.ts';
 import { Source } from './sources/source.ts';
 
 type InQuery = Extract<Filter, { kind: 'in-query' }>;
@@ -50,13 +49,11 @@ function lookupsOf(filter: Filter): readonly (InQuery | Json)[] {
     case 'in-query':
       return [filter];
     case 'json':
-      return hasMatch(filter) ? [filter] : [];
+      return hasMatch(filter.parts) ? [filter] : [];
     default:
       return [];
   }
 }
-
-const hasMatch = ({ parts }: Json): boolean => parts.some((part) => part.kind === 'match');
 
 /**
  * Takes the snapshots that the filter and its subqueries need before the first of them runs, so that all are of one moment. What they
@@ -91,7 +88,7 @@ function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext, selects: bo
       return withImplied(selects ? impliedBy(filter, set, tree.entity) : [], filter);
     }
     case 'json':
-      return hasMatch(filter) ? yield* expandMatch(filter, ctx) : filter;
+      return hasMatch(filter.parts) ? yield* expandMatch(filter, ctx) : filter;
     default:
       return filter;
   }
@@ -163,108 +160,6 @@ function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Gen
   }
 }
 
-/** One row per partition, put at places that were kept. */
-export class Places {
-  readonly #source: Source;
-  readonly #rows = new Map<number, Row>();
-
-  constructor(source: Source) {
-    this.#source = source;
-  }
-
-  at(place: Locator): Row {
-    let row = this.#rows.get(place.part);
-    if (row === undefined) this.#rows.set(place.part, (row = new Row(this.#source.ctx.view(place.part), place.part)));
-    this.#source.seek(row, place);
-    return row;
-  }
-}
-
-/** The nodes that have a row, per partition. */
-export function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
-  const sets = noNodes(source.ctx);
-  for (const part of source.parts) {
-    const view = source.ctx.view(part);
-    const { scan } = source.trace.partition(part);
-    source.ctx.trace.enter(scan);
-    const row = new Row(view, part);
-    const nodes = yield* source.nodes(row);
-    if (source.shape === 'node' && source.residual === null && source.subs === null) {
-      sets[part] = nodes;
-      scan.rows += nodes.count();
-      continue;
-    }
-    if (source.countable) {
-      const found = yield* nodesOfItems(source, row, nodes);
-      sets[part] = found.intersect(nodes);
-      scan.rows += found.count();
-      continue;
-    }
-    sets[part] = yield* nodesOfRows(source, row);
-  }
-  return sets;
-}
-
-/**
- * The nodes of all items that pass. Where the index tells which those are, their bodies are not read; where they may be very many, each
- * node's list is read as far as the first of them.
- */
-function* nodesOfItems(source: Source, row: Row, nodes: NodeSet): Generator<undefined, NodeSet> {
-  const found = new NodeSet(row.view.maxNodeId + 1);
-  const dictionary = source.items.dictionary(row.view);
-  const plan = source.items.plan(row, nodes);
-  const items = plan.path?.estimate ?? sizeOf(source.entity, row.view).bodies;
-  if (readsLists(source.entity, row.view, nodes.count(), items)) return yield* nodesOfLists(source, row, nodes, plan);
-  if (source.items.isExact(plan)) {
-    source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
-    for (const item of source.items.ids(row, plan)) {
-      dictionary.addNodes(item, found);
-      if (source.ctx.tick()) yield;
-    }
-    return found;
-  }
-  const cursor = source.items.openPostings(row, nodes);
-  for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
-    dictionary.addNodes(row.itemId, found);
-    if (source.ctx.tick()) yield;
-  }
-  return found;
-}
-
-function* nodesOfLists(source: Source, row: Row, nodes: NodeSet, plan: ItemPlan): Generator<undefined, NodeSet> {
-  source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'nodes' }, reports: null };
-  const found = new NodeSet(row.view.maxNodeId + 1);
-  const dictionary = source.items.dictionary(row.view);
-  const matcher = source.items.matcherWithin(row, plan);
-  const list = new Ids();
-  for (const node of nodes.toArray()) {
-    dictionary.readList(node, list);
-    const { values, length } = list;
-    for (let at = dictionary.stride - 1; at < length; at += dictionary.stride) {
-      if (matcher.match(values[at]!).length === 0) continue;
-      found.add(node);
-      break;
-    }
-    if (source.ctx.tick()) yield;
-  }
-  return found;
-}
-
-function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {
-  const found = new NodeSet(row.view.maxNodeId + 1);
-  const { scan } = source.trace.partition(row.part);
-  const cursor = yield* source.open(row);
-  for (let step = cursor.next(); step !== END; step = cursor.next()) {
-    if (step === ROW) {
-      found.add(row.nodeId);
-      scan.rows++;
-      cursor.leaveItem?.();
-    }
-    if (source.ctx.tickStep(step === ROW)) yield;
-  }
-  return found;
-}
-
 function namesToNodes(set: ValueSet, ctx: ExecContext): NodeSet[] {
   const sets = noNodes(ctx);
   for (const certname of set.keys) {
@@ -274,9 +169,6 @@ function namesToNodes(set: ValueSet, ctx: ExecContext): NodeSet[] {
   }
   return sets;
 }
-
-/** An empty set for each partition. */
-const noNodes = (ctx: ExecContext): NodeSet[] => Array.from({ length: ctx.parts }, () => new NodeSet(0));
 
 /** `facts.match("…")`: the `or` of the operator over every stored path that matches. */
 function* expandMatch(filter: Json, ctx: ExecContext): Generator<undefined, Filter> {

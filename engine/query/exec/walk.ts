@@ -31,8 +31,8 @@ import { type Locator, Row } from './row/row.ts';
 import { type Cursor, END, NodeCursor, ROW } from './sources/cursor.ts';
 import type { Either } from './sources/item-cursors.ts';
 import type { ItemMatcher } from './sources/item-matcher.ts';
+import { Places } from './sources/rows.ts';
 import type { Source } from './sources/source.ts';
-import { Places } from './subquery.ts';
 
 /** Sorting is cheaper than walking an index when one node in so many is wanted. */
 const SORT_SHARE = 4;

@@ -1,4 +1,4 @@
-// The rows of a selection one at a time, as whoever counts, groups or orders them reads them.
+// The rows of a selection one at a time, as whoever counts, groups or orders them reads them, and again at places that were kept.
 
 import type { Behind } from '../order/behind.ts';
 import type { Step as TraceStep } from '../plan/trace.ts';
@@ -77,5 +77,22 @@ export class TreeRows implements Rows {
 
   locator(): Locator {
     return this.source.locator(this.row);
+  }
+}
+
+/** One row per partition, put at places that were kept. */
+export class Places {
+  readonly #source: Source;
+  readonly #rows = new Map<number, Row>();
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  at(place: Locator): Row {
+    let row = this.#rows.get(place.part);
+    if (row === undefined) this.#rows.set(place.part, (row = new Row(this.#source.ctx.view(place.part), place.part)));
+    this.#source.seek(row, place);
+    return row;
   }
 }
