@@ -20,6 +20,10 @@ export interface QueryTree {
   readonly distinct: { readonly start: number; readonly end: number; readonly before: Filter | null } | null;
 }
 
+/** Where the page ends, behind its last row, counted from the first row of all; infinite without a limit. */
+export const pageEnd = ({ limit, offset }: Pick<QueryTree, 'limit' | 'offset'>): number =>
+  limit === null ? Number.POSITIVE_INFINITY : offset + limit;
+
 export type FieldRef =
   | { readonly kind: 'field'; readonly field: string }
   | { readonly kind: 'path'; readonly root: PathRoot; readonly parts: readonly PathPart[] };

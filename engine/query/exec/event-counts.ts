@@ -1,7 +1,7 @@
 // event-counts and aggregate-event-counts (spec/query.md 6.2, 6.3): events fold into counts per subject.
 
 import type { ExecuteOptions, RowSink } from '../sink.ts';
-import { type CountField, countFields, type EventCountsTree } from '../tree.ts';
+import { type CountField, countFields, type EventCountsTree, pageEnd } from '../tree.ts';
 import { Counting } from './count/event-counting.ts';
 import { eventKernel } from './count/event-kernel.ts';
 import { COUNT, type EventTally, type Subjects } from './count/event-tally.ts';
@@ -118,7 +118,7 @@ export function* executeEventCounts(
     }
     subjects = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
   }
-  const end = tree.limit === null ? subjects.length : Math.min(subjects.length, tree.offset + tree.limit);
+  const end = Math.min(subjects.length, pageEnd(tree));
   const fields = shown(ctx);
   for (let i = tree.offset; i < end; i++) {
     const subject = subjects[i]!;

@@ -2,7 +2,7 @@
 // resumed by the caller when there is room. All state of a running query is in it and in its context.
 
 import type { ExecuteOptions, RowSink } from '../sink.ts';
-import type { QueryTree } from '../tree.ts';
+import { pageEnd, type QueryTree } from '../tree.ts';
 import { isAggregated } from './count/aggregate.ts';
 import { countRows } from './count/fold.ts';
 import { openDistinct } from './distinct.ts';
@@ -64,7 +64,7 @@ function* asTheyCome(tree: QueryTree, rows: Rows, sink: RowSink): Generator<unde
   const { source } = rows;
   const { ctx } = source;
   const writer = new RowWriter(tree, source.scope);
-  const end = tree.limit === null ? Number.POSITIVE_INFINITY : tree.offset + tree.limit;
+  const end = pageEnd(tree);
   const output = source.trace.step('output');
   let seen = 0;
   while (seen < end) {

@@ -2,7 +2,7 @@
 // how many rows each step was expected to give, how many it gave and how long it took. Made from the trace of an execution,
 // complete or not, while its snapshots are open.
 
-import type { Filter, OrderTerm, QueryTree } from '../tree.ts';
+import { type Filter, type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
 import { isAggregated } from './count/aggregate.ts';
 import type { ExecContext } from './plan/context.ts';
 import { estimateItemRows, estimateNodeRows, estimateNodes, estimateReportRows } from './plan/estimate.ts';
@@ -248,6 +248,6 @@ function sumOf(step: string, parts: readonly StepPlan[]): StepPlan {
 function expectedAfter(name: string, tree: QueryTree | null, before: number | null): number | null {
   if (name === 'group') return tree !== null && tree.groupBy === null && isAggregated(tree) ? 1 : null;
   if (name === 'distinct' || before === null || tree === null || tree.limit === null) return before;
-  if (name === 'order') return Math.min(before, tree.offset + tree.limit);
+  if (name === 'order') return Math.min(before, pageEnd(tree));
   return Math.min(Math.max(0, before - tree.offset), tree.limit);
 }

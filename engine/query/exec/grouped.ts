@@ -4,7 +4,7 @@
 
 import { fieldOf } from '../../../schemas/entities.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
-import type { QueryTree } from '../tree.ts';
+import { pageEnd, type QueryTree } from '../tree.ts';
 import { Grouping } from './count/aggregate.ts';
 import { crossRows, isCrossable } from './count/crossing.ts';
 import { foldRows } from './count/fold.ts';
@@ -97,7 +97,7 @@ class GroupsOut {
     this.#group = source.trace.step('group');
     this.#output = source.trace.step('output');
     this.#from = tree.offset;
-    this.#end = tree.limit === null ? Number.POSITIVE_INFINITY : tree.offset + tree.limit;
+    this.#end = pageEnd(tree);
   }
 
   /** The groups that there are, as they came. */

@@ -1,7 +1,7 @@
 // A page of rows that are put in order: of those that may be on it places are kept, and what is behind it is not looked at. What is read
 // of a place is read again once the page is known.
 
-import type { QueryTree } from '../tree.ts';
+import { pageEnd, type QueryTree } from '../tree.ts';
 import { AllRows } from './order/all-rows.ts';
 import { Behind } from './order/behind.ts';
 import { type Ordering, TopEntries, typesOf, withPlaces } from './order/order.ts';
@@ -33,7 +33,7 @@ export class Page {
     this.#source = source;
     this.tree = tree;
     this.ordering = ordering;
-    const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
+    const end = pageEnd({ limit: tree.limit, offset });
     const terms = tree.orderBy;
     this.top =
       end > (ctx.options.keptMax ?? KEPT_MAX)

@@ -17,7 +17,7 @@ import { StoredNode } from '../../store/records/node-record.ts';
 import type { NodeId } from '../../store/records/records.ts';
 import type { NamedNode, View } from '../../store/view.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
-import type { OrderTerm, QueryTree } from '../tree.ts';
+import { type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
 import type { Grouping } from './count/aggregate.ts';
 import { Crossing, isCrossable, PartCrossing } from './count/crossing.ts';
 import { countRows } from './count/fold.ts';
@@ -163,7 +163,7 @@ class WalkedPage {
 
   constructor(tree: QueryTree, source: Source, sink: RowSink) {
     this.offset = tree.offset;
-    this.#end = tree.limit === null ? Number.POSITIVE_INFINITY : tree.offset + tree.limit;
+    this.#end = pageEnd(tree);
     this.#source = source;
     this.#sink = sink;
     this.#writer = new RowWriter(tree, source.scope);
@@ -186,8 +186,7 @@ class WalkedPage {
 
   /** For the rows of one node: those of them that are in the page. */
   top({ compare }: Ordering): TopEntries<Locator> {
-    const limit = this.#end === Number.POSITIVE_INFINITY ? null : this.#end - this.seen;
-    return new TopEntries(compare, Math.max(0, this.offset - this.seen), limit);
+    return new TopEntries(compare, Math.max(0, this.offset - this.seen), this.#end - this.seen);
   }
 
   /** Gives out a row of that scan. Returns whether to yield. */
@@ -260,7 +259,7 @@ export function* walked(
 /** Adds the rows of nodes in the order of their names, as far as a page of groups reaches: each group is of one node. */
 export function* groupedByName(tree: QueryTree, grouping: Grouping, source: Source): Generator<undefined, void> {
   const { ctx } = source;
-  const end = tree.offset + tree.limit!;
+  const end = pageEnd(tree);
   const walks = yield* openWalks(source, 'certname');
   const crossing = isCrossable(grouping, source) ? new Crossing(source, grouping) : null;
   const crossed = new Map<PartitionWalk, PartCrossing>();
