@@ -6,6 +6,7 @@ import { Counting } from './count/event-counting.ts';
 import { eventKernel } from './count/event-kernel.ts';
 import { COUNT, type EventTally, type Subjects } from './count/event-tally.ts';
 import { openDistinct } from './distinct.ts';
+import { HOLDS } from './filter/truth.ts';
 import { compareByTypes, TopEntries } from './order/order.ts';
 import type { ExecContext } from './plan/context.ts';
 import type { Value } from './row/access.ts';
@@ -62,20 +63,10 @@ function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefin
   return { all: subjects, numbers };
 }
 
-const COMPARE = {
-  '=': (a: number, b: number) => a === b,
-  '<': (a: number, b: number) => a < b,
-  '<=': (a: number, b: number) => a <= b,
-  '>': (a: number, b: number) => a > b,
-  '>=': (a: number, b: number) => a >= b,
-};
-
 function countsTest({ countsFilter }: EventCountsTree): (subjects: Subjects, subject: number) => boolean {
   if (countsFilter === null) return () => true;
   const { op, field, value } = countsFilter;
-  return value === null
-    ? () => false
-    : (subjects, subject) => COMPARE[op](subjects.count(subject, COUNT[field]), value);
+  return value === null ? () => false : (subjects, subject) => HOLDS[op](subjects.count(subject, COUNT[field]), value);
 }
 
 /** Rows, and events, between two looks at the clock. */

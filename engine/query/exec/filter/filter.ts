@@ -11,7 +11,7 @@ import { wantedText } from '../../../store/records/fields.ts';
 import { NODE_NUMBER } from '../../../store/records/node-record.ts';
 import { pathMatcher } from '../../paths.ts';
 import type { CompileRegex } from '../../regex/regex.ts';
-import type { CompareOp, Filter } from '../../tree.ts';
+import type { Filter } from '../../tree.ts';
 import { type Access, accessOf, type EntityAccess, type Level, type Value } from '../row/access.ts';
 import { type Traits, traitsOf } from '../row/entities.ts';
 import { FactMember } from '../row/fact-member.ts';
@@ -20,7 +20,7 @@ import { ALTERNATIVES_MIN, commonTexts, textsByField } from './alternatives.ts';
 import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny, storedTest } from './coded.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
 import { dottedParameterTest, parameterTest } from './parameters.ts';
-import { FALSE, negate, TRUE, type Truth, truthOf, UNKNOWN } from './truth.ts';
+import { FALSE, HOLDS, negate, TRUE, type Truth, truthOf, UNKNOWN } from './truth.ts';
 import { keyOf, type ValueSet } from './value-set.ts';
 
 export const NODE = 1;
@@ -142,19 +142,6 @@ function onText(field: string, scope: CompileScope, texts: readonly string[], on
   };
 }
 
-const COMPARE: Record<CompareOp, (a: number, b: number) => boolean> = {
-  '<': (a, b) => a < b,
-  '<=': (a, b) => a <= b,
-  '>': (a, b) => a > b,
-  '>=': (a, b) => a >= b,
-};
-const ACCEPT: Record<CompareOp, (c: number) => boolean> = {
-  '<': (c) => c < 0,
-  '<=': (c) => c <= 0,
-  '>': (c) => c > 0,
-  '>=': (c) => c >= 0,
-};
-
 const COMPILERS: Compilers = {
   and: (filter, scope) => conjunction(filter.args.map((arg) => compileFilter(arg, scope))),
   or: (filter, scope) => byText(filter, scope) ?? disjunction(filter.args.map((arg) => compileFilter(arg, scope))),
@@ -174,11 +161,9 @@ const COMPILERS: Compilers = {
     return onField(filter.field, scope, (value) => (isNull(value) ? onNull : truthOf(value === wanted)));
   },
   order(filter, scope) {
-    const compare = COMPARE[filter.op];
+    const holds = HOLDS[filter.op];
     const limit = filter.value;
-    return onField(filter.field, scope, (value) =>
-      isNull(value) ? UNKNOWN : truthOf(compare(value as number, limit)),
-    );
+    return onField(filter.field, scope, (value) => (isNull(value) ? UNKNOWN : truthOf(holds(value as number, limit))));
   },
   regex(filter, scope) {
     const matcher = scope.ctx.regex(filter.pattern);
@@ -238,10 +223,10 @@ const COMPILERS: Compilers = {
     });
   },
   'value-order'(filter, scope) {
-    const accept = ACCEPT[filter.op];
+    const holds = HOLDS[filter.op];
     const limit = filter.value;
     return onField(filter.field, scope, (value) =>
-      truthOf(isNumber(value as JsonValue) && accept(compareJson(value as JsonValue, limit))),
+      truthOf(isNumber(value as JsonValue) && holds(compareJson(value as JsonValue, limit), 0)),
     );
   },
   json: (filter, scope) =>

@@ -6,9 +6,9 @@ import { compareJson, containsJson, equalJson, textForm } from '../../../json/co
 import type { JsonValue } from '../../../json/value.ts';
 import { DIGITS } from '../../paths.ts';
 import type { CompileRegex } from '../../regex/regex.ts';
-import type { Filter, PathPart } from '../../tree.ts';
+import type { CompareOp, Filter, PathPart } from '../../tree.ts';
 import { ValuePath } from '../row/value-path.ts';
-import { FALSE, type Truth, truthOf, UNKNOWN } from './truth.ts';
+import { FALSE, HOLDS, type Truth, truthOf, UNKNOWN } from './truth.ts';
 
 export type JsonFilter = Extract<Filter, { kind: 'json' }>;
 
@@ -80,16 +80,9 @@ function comparison(filter: JsonFilter, regex: CompileRegex): (found: JsonValue 
     };
   }
   if (op === '=') return (found) => (found === undefined ? UNKNOWN : truthOf(equalJson(found, value)));
-  const accept = ORDER[op as keyof typeof ORDER];
-  return (found) => (found === undefined ? UNKNOWN : truthOf(accept(compareJson(found, value))));
+  const holds = HOLDS[op as CompareOp];
+  return (found) => (found === undefined ? UNKNOWN : truthOf(holds(compareJson(found, value), 0)));
 }
-
-const ORDER = {
-  '<': (c: number) => c < 0,
-  '<=': (c: number) => c <= 0,
-  '>': (c: number) => c > 0,
-  '>=': (c: number) => c >= 0,
-};
 
 /** Undotted `facts`, `trusted`, `parameters`: the whole document; a node without one leaves every answer open. */
 export function documentTest(filter: JsonFilter, regex: CompileRegex): (document: JsonValue) => Truth {

@@ -1,4 +1,6 @@
-// Three-valued logic as small integers: what a filter says of a row.
+// Three-valued logic as small integers: what a filter says of a row; and what its operators say of numbers.
+
+import type { CompareOp } from '../../tree.ts';
 
 export type Truth = 0 | 1 | 2;
 export const FALSE = 0;
@@ -7,3 +9,12 @@ export const UNKNOWN = 2;
 
 export const truthOf = (value: boolean): Truth => (value ? TRUE : FALSE);
 export const negate = (truth: Truth): Truth => (truth === UNKNOWN ? UNKNOWN : truth === TRUE ? FALSE : TRUE);
+
+/** Whether two numbers are so to each other; of what a comparison gave (negative, zero or positive) and 0: whether what was compared is. */
+export const HOLDS: Readonly<Record<'=' | CompareOp, (a: number, b: number) => boolean>> = {
+  '=': (a, b) => a === b,
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+};
