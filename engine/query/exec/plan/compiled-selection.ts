@@ -5,7 +5,7 @@ import type { EntityName } from '../../../../schemas/entities.ts';
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
-import { all, type SplitFilter, splitFilter } from '../filter/conditions.ts';
+import { all, equalTo, type SplitFilter, splitFilter } from '../filter/conditions.ts';
 import { type CompileScope, compileFilter, type Predicate, scopeOf } from '../filter/filter.ts';
 import { evaluateNodes } from '../filter/node-filter.ts';
 import type { Shape, Traits } from '../row/entities.ts';
@@ -20,17 +20,11 @@ import type { SelectionTrace } from './trace.ts';
 export function partsOf(filters: readonly Filter[], ctx: ExecContext): readonly number[] {
   const all = Array.from({ length: ctx.parts }, (_, part) => part);
   return filters.reduce((parts, filter) => {
-    const named = certnamesOf(filter);
+    const named = equalTo([filter], 'certname');
     if (named === null) return parts;
     const wanted = new Set(named.map((certname) => ctx.partOf(certname)));
     return parts.filter((part) => wanted.has(part));
   }, all);
-}
-
-function certnamesOf(filter: Filter): readonly string[] | null {
-  if (filter.kind === 'eq' && filter.field === 'certname') return [String(filter.value)];
-  if (filter.kind === 'in' && filter.field === 'certname') return filter.values.map(String);
-  return null;
 }
 
 /** A selection, ready to be looked for in each partition. */
