@@ -2,6 +2,7 @@
 // it is not there (below /proc for example), so this one walks by itself.
 
 import { mkdirSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 /** Whether there is one; a link to one counts. */
@@ -26,5 +27,15 @@ export function makeDirectory(dir: string, mode = 0o700): void {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       throw Object.assign(new Error(`${path} is no directory`, { cause: error }), { code: 'ENOTDIR' });
     }
+  }
+}
+
+/** Makes the names in the directory durable: those that were made, changed or removed. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
   }
 }

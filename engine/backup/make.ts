@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { copyFile, link, mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { makeDirectory } from '../directories.ts';
+import { makeDirectory, syncDirectory } from '../directories.ts';
 import { foundTwice } from '../inbox/damage.ts';
 import { damagesOfSegment, isSegment } from '../inbox/segments.ts';
 import { reasonOf } from '../reason.ts';
@@ -31,7 +31,6 @@ import {
   isGone,
   type Leftovers,
   realPath,
-  syncDirectory,
   syncTree,
 } from './tree.ts';
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { makeDirectory } from '../directories.ts';
+import { makeDirectory, syncDirectory } from '../directories.ts';
 import { INFO_NAME, partitionDir } from '../store/file/layout.ts';
 import { readStoreInfo } from '../store/file/store-info.ts';
 import { BackupFailed } from './errors.ts';
@@ -16,7 +16,7 @@ import {
   readManifest,
   sizeProblem,
 } from './manifest.ts';
-import { copyFolder, copyWritable, digestOf, type Leftovers, syncDirectory, syncTree } from './tree.ts';
+import { copyFolder, copyWritable, digestOf, type Leftovers, syncTree } from './tree.ts';
 
 interface RestoreOptions {
   readonly source: string;

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, realpathSync } from 'node:fs';
 import { chmod, copyFile, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { makeDirectory } from '../directories.ts';
+import { makeDirectory, syncDirectory } from '../directories.ts';
 import { isUnfinished } from '../inbox/dead-letters.ts';
 import { reasonOf } from '../reason.ts';
 import { LOCK_FILE } from '../store/file/layout.ts';
@@ -16,7 +16,7 @@ export type Leftovers = <T>(paths: readonly string[], work: () => Promise<T>) =>
 type Copy = (from: string, to: string) => Promise<void>;
 
 /** `copy`: what is done with each file. */
-export async function copyFolder(from: string, to: string, copy: Copy = copyWritable): Promise<void> {
+export async function copyFolder(from: string, to: string, copy: Copy): Promise<void> {
   if (isBelow(to, from)) throw new BackupFailed(`${to} lies in ${from}, which is to be copied`);
   makeDirectory(to);
   if (!existsSync(from)) return;
@@ -81,15 +81,6 @@ export async function syncTree(folder: string): Promise<void> {
     }
   }
   await syncDirectory(folder);
-}
-
-export async function syncDirectory(folder: string): Promise<void> {
-  const directory = await open(folder, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }
 
 /** Bytes of every file below a folder whose name is wanted, by its path there. */

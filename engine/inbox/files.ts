@@ -2,7 +2,7 @@
 
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
-import { makeDirectory } from '../directories.ts';
+import { makeDirectory, syncDirectory } from '../directories.ts';
 
 /** What `writev` has written is durable when it resolves. */
 export type LogFile = Pick<FileHandle, 'fd' | 'read' | 'writev' | 'datasync' | 'truncate' | 'stat' | 'close'>;
@@ -55,14 +55,7 @@ export const diskFiles: LogFileSystem = {
   list: (path) => readdir(path),
   remove: (path) => unlink(path),
   rename: (from, to) => rename(from, to),
-  syncDirectory: async (path) => {
-    const directory = await open(path, 'r');
-    try {
-      await directory.sync();
-    } finally {
-      await directory.close();
-    }
-  },
+  syncDirectory,
 };
 
 /** Writes all buffers durably at `position`, however many calls the system wants for it. */
