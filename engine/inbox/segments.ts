@@ -44,10 +44,10 @@ export interface Place {
   readonly headSize: number;
 }
 
-const SEGMENT_SUFFIX = '.commands';
-export const segmentName = (number: number): string => `${String(number).padStart(10, '0')}${SEGMENT_SUFFIX}`;
+export const segmentName = (number: number): string => `${String(number).padStart(10, '0')}.commands`;
+const SEGMENT_NAME = /^\d{10,}\.commands$/;
 /** Whether a file is one, by its name. */
-export const isSegment = (name: string): boolean => name.endsWith(SEGMENT_SUFFIX);
+export const isSegment = (name: string): boolean => SEGMENT_NAME.test(name);
 
 /** A stretch that cannot be read although it had been acknowledged. */
 export interface Damage {
@@ -74,7 +74,7 @@ export interface ReadSegments {
   readonly tail: StreamCorrupt | null;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly dir: string;
   readonly files: LogFileSystem;
   readonly flags: 'r' | 'r+';
@@ -96,7 +96,7 @@ interface Found {
 export async function readSegments(options: ReadOptions): Promise<ReadSegments> {
   const found: Found[] = [];
   try {
-    const names = (await options.files.list(options.dir)).filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
+    const names = (await options.files.list(options.dir)).filter(isSegment).sort();
     for (const name of names) found.push(await openSegment(join(options.dir, name), name === names.at(-1), options));
     const reader = new SegmentReader(options.seqAfter);
     for (let i = 0; i < found.length; i++) await reader.add(found[i]!, found[i + 1] ?? null);
