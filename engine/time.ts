@@ -5,7 +5,7 @@
 
 import type { JsonValue } from './json/value.ts';
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** A JavaScript Date's range: 100,000,000 days on either side of 1970. */
 const TIME_MAX_MS = 8_640_000_000_000_000;
 
@@ -102,6 +102,11 @@ const isLeapYear = (year: number): boolean => year % 4 === 0 && (year % 100 !== 
 const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const monthLength = (year: number, month: number): number =>
   month === 2 && isLeapYear(year) ? 29 : (MONTH_LENGTHS[month - 1] as number);
+
+export const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+);
+export const WEEKDAYS = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ');
 
 /** 1 Monday to 7 Sunday. */
 export const isoWeekday = (day: number): number => ((((day + 3) % 7) + 7) % 7) + 1;
@@ -238,13 +243,10 @@ const BASIC_CLOCK = new RegExp(String.raw`^(\d\d)(\d\d)(\d\d)(?:\.(\d{1,9}))?${O
 const SQL_STYLE = /^([+-]?\d{1,9}-\d{1,2}-\d{1,2}) (\d{1,2}:\d{1,2}:\d{1,2})$/;
 const RFC_822 = /^([a-z]+), (\d{1,2}) ([a-z]+) ([+-]?\d{1,9}) (\d{1,2}:\d{1,2}:\d{1,2}) ([+-]\d\d(?::?\d\d)?|z)$/i;
 
-const MONTHS = 'january february march april may june july august september october november december'.split(' ');
-const WEEKDAYS = 'monday tuesday wednesday thursday friday saturday sunday'.split(' ');
-
 /** Index of a full or three-letter English name, any case, counted from 1; 0 if there is none. */
 function nameIndex(names: readonly string[], name: string): number {
   const wanted = name.toLowerCase();
-  return names.findIndex((known) => known === wanted || known.slice(0, 3) === wanted) + 1;
+  return names.findIndex((known) => [known, known.slice(0, 3)].some((text) => text.toLowerCase() === wanted)) + 1;
 }
 
 /** Milliseconds of a decimal fraction of a unit; what is finer than a millisecond is cut. */

@@ -5,7 +5,8 @@
 import type { Partition } from '../store/partition.ts';
 import type { ReportId, ReportRecord } from '../store/records/records.ts';
 import type { View } from '../store/view.ts';
-import { DAY_MS, dayOf, LOOKED_AT_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
+import { DAY_MS } from '../time.ts';
+import { dayOf, LOOKED_AT_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
 /** Finds the oldest day before `firstKeptDay` that has a report to drop, by producer time: the `day` of its last step. */
 export function oldestReportDay(partition: Partition, firstKeptDay: number): Sweep {

@@ -1,6 +1,8 @@
 // A sweep: maintenance of one partition in bounded steps, each its own transaction, so that commands go in between. A sweep
 // is a plan that remembers where it is; it holds no snapshot and no transaction from one step to the next.
 
+import { DAY_MS } from '../time.ts';
+
 export interface StepResult {
   /** Things changed by this step: nodes, reports, events, rows. */
   readonly changed: number;
@@ -22,8 +24,6 @@ export const LOOKED_AT_MAX = 5000;
 export const REPORTS_MAX = 100;
 export const NODES_MAX = 200;
 export const PURGED_MAX = 10;
-
-export const DAY_MS = 86_400_000;
 
 /** Day number (days since 1970-01-01, UTC) of an instant. */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);

@@ -1,15 +1,12 @@
 // Times through a mask, like PostgreSQL's to_char in the zone UTC with English names.
 
-import { civilFromDays, daysFromCivil, isoWeekday, isoYearStart } from '../../time.ts';
+import { civilFromDays, DAY_MS, daysFromCivil, isoWeekday, isoYearStart, MONTHS, WEEKDAYS } from '../../time.ts';
 import { type MaskNode, ordinalEnding, parseMask } from './mask.ts';
 
-const DAY_MS = 86_400_000;
 /** Julian day number of 1970-01-01. */
 const JULIAN_EPOCH = 2_440_588;
 const NAME_WIDTH = 9;
 
-const MONTHS = 'January February March April May June July August September October November December'.split(' ');
-const WEEKDAYS = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ');
 const ROMAN_MONTHS = 'I II III IV V VI VII VIII IX X XI XII'.split(' ');
 
 /** What the patterns ask about a time. */
