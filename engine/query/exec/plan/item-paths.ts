@@ -17,7 +17,7 @@ import type { CompileRegex } from '../../regex/regex.ts';
 import type { Filter } from '../../tree.ts';
 import { conjuncts } from '../filter/alternatives.ts';
 import { equalTo } from '../filter/conditions.ts';
-import { type DictionaryName, dictionaryOf, traitsOf } from '../row/entities.ts';
+import { dictionaryOf, traitsOf, type ViewDictionary } from '../row/entities.ts';
 
 /** What holds every item the conditions can be true for. */
 export type ItemAccessPath = (IndexKeys | FoundItems | AnyOf) & {
@@ -113,7 +113,7 @@ const packagePaths: PathMaker = (filters) => {
   return names ? [byField('package_name', PACKAGE_BY_NAME, names)] : [];
 };
 
-const PATHS: Readonly<Record<DictionaryName, PathMaker>> = {
+const PATHS: Readonly<Record<ViewDictionary, PathMaker>> = {
   resources: resourcePaths,
   facts: factPaths,
   edges: () => [],

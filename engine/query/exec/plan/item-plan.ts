@@ -5,7 +5,7 @@ import type { EntityName } from '../../../../schemas/entities.ts';
 import type { View } from '../../../store/view.ts';
 import type { CompileRegex } from '../../regex/regex.ts';
 import type { Filter } from '../../tree.ts';
-import { traitsOf } from '../row/entities.ts';
+import { dictionaryOf, traitsOf } from '../row/entities.ts';
 import { type ItemAccessPath, itemAccessPath } from './item-paths.ts';
 
 /** How the rows of an item entity are produced on one partition. */
@@ -24,9 +24,6 @@ const COST_POSTINGS = 1.5;
 const COST_ENTRY = 0.08;
 const COST_NODE = 2;
 
-/** By dictionary, what a partition's state calls its items. */
-const DICTIONARY_NAME = { resources: 'resource', facts: 'fact', edges: 'edge', packages: 'package' } as const;
-
 /** Rows of an item entity on a partition (those of edges are not counted: as many as there are resources), and its items. */
 export function sizeOf(entity: EntityName, view: View): { readonly rows: number; readonly bodies: number } {
   const kind = traitsOf(entity).dictionary!;
@@ -36,7 +33,7 @@ export function sizeOf(entity: EntityName, view: View): { readonly rows: number;
     packages: view.counts.packages,
     edges: view.counts.resources,
   }[kind];
-  return { rows, bodies: Math.min(rows, view.itemsEnd(DICTIONARY_NAME[kind])) };
+  return { rows, bodies: Math.min(rows, dictionaryOf(entity, view).end) };
 }
 
 /** Microseconds, measured: a node's list read, and an entry of it looked up in an array over all items. */

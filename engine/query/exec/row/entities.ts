@@ -18,8 +18,8 @@ import type { Filter } from '../../tree.ts';
 /** What rows are, or are sub-rows of. node: nodes. item: pairs of a node and a shared body. report: reports. global: records of no node. */
 export type Shape = 'node' | 'item' | 'report' | 'global';
 
-/** Which dictionary of a partition has the shared bodies. */
-export type DictionaryName = 'resources' | 'facts' | 'edges' | 'packages';
+/** Which of a view's dictionaries has the shared bodies. */
+export type ViewDictionary = 'resources' | 'facts' | 'edges' | 'packages';
 
 /** What rows are several of: leaves of a fact, targets of an edge, events of a report, inputs of a node's catalog. */
 export type SubRow = 'leaf' | 'target' | 'event' | 'input';
@@ -30,7 +30,7 @@ export interface Traits {
   /** The set of nodes that have rows when nothing is asked of them (store/records/tables.ts). */
   readonly base: number;
   /** Of items. */
-  readonly dictionary: DictionaryName | null;
+  readonly dictionary: ViewDictionary | null;
   /** null: nodes, items, reports or records are rows themselves. */
   readonly sub: SubRow | null;
   /** A condition that it has by itself. */
@@ -62,7 +62,7 @@ const PLAIN: Traits = {
 
 type More = Partial<Traits>;
 const nodesIn = (base: number, more: More = {}): Traits => ({ ...PLAIN, shape: 'node', base, ...more });
-const itemsIn = (dictionary: DictionaryName, base: number, more: More = {}): Traits => ({
+const itemsIn = (dictionary: ViewDictionary, base: number, more: More = {}): Traits => ({
   ...PLAIN,
   shape: 'item',
   base,
