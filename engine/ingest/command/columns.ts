@@ -3,6 +3,9 @@
 
 import { Float, type JsonValue } from '../../json/value.ts';
 
+/** Why a text with a NUL character cannot be stored. */
+export const nulIn = (name: string): string => `${name} contains a NUL character, which cannot be stored.`;
+
 /** Collects the first reason why a command cannot be stored. */
 export class Columns {
   refusal: string | null = null;
@@ -26,7 +29,7 @@ export class Columns {
 
   /** A text column: anything but NUL. */
   text(value: string, name: string): string {
-    if (value.includes('\u0000')) this.refuse(`${name} contains a NUL character, which cannot be stored.`);
+    if (value.includes('\u0000')) this.refuse(nulIn(name));
     return value;
   }
 

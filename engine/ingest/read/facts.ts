@@ -10,7 +10,7 @@ import { BodyRef, ListRef } from '../../store/items/refs.ts';
 import type { PackageBody } from '../../store/records/records.ts';
 import { parseLenient } from '../../time.ts';
 import { type FactsFilter, keepAll } from '../command/blocklist.ts';
-import { Columns } from '../command/columns.ts';
+import { Columns, nulIn } from '../command/columns.ts';
 import type { DecodedFact, FactsCommand, FactsContents } from '../command/commands.ts';
 import { blamingPayload } from '../command/errors.ts';
 import { distinctPackages, factsetHash, isAscii } from '../command/hashes.ts';
@@ -241,8 +241,7 @@ function checkKeys(value: JsonValue, columns: Columns, depth: number): void {
   if (value instanceof Float) return;
   const object = value as JsonObject;
   for (const key in object) {
-    if (key.includes('\u0000'))
-      columns.refuse(`fact name ${excerpt(key)} contains a NUL character, which cannot be stored.`);
+    if (key.includes('\u0000')) columns.refuse(nulIn(`fact name ${excerpt(key)}`));
     checkKeys(object[key] as JsonValue, columns, depth + 1);
   }
 }

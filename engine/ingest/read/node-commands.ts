@@ -6,7 +6,7 @@ import { compareUnits, quote } from '../../json/canonical.ts';
 import { JSON_LIMITS } from '../../json/parse.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { parseLenient } from '../../time.ts';
-import { Columns } from '../command/columns.ts';
+import { Columns, nulIn } from '../command/columns.ts';
 import type { DeactivateCommand, ExpirationCommand, InputsCommand } from '../command/commands.ts';
 import { CommandFailure } from '../command/errors.ts';
 import { inputsHash } from '../command/hashes.ts';
@@ -16,7 +16,7 @@ import { type CommandReader, UNBOUNDED_DEPTH } from './command-reader.ts';
 /** Of a payload that conforms to the wire table. Without a producer timestamp it is the time of receipt. */
 function decodeDeactivate(payload: JsonObject, received: number): DeactivateCommand {
   const certname = payload['certname'] as string;
-  if (certname.includes('\u0000')) throw notStorable('certname contains a NUL character, which cannot be stored.');
+  if (certname.includes('\u0000')) throw notStorable(nulIn('certname'));
   return { kind: 'deactivate', certname, producerTimestamp: timeOr(payload, received), received };
 }
 

@@ -12,7 +12,7 @@ import { hasOwnTag } from '../../../store/records/own-tag.ts';
 import type { ItemId, ResourceBody } from '../../../store/records/records.ts';
 import { parseLenient } from '../../../time.ts';
 import type { FactsFilter } from '../../command/blocklist.ts';
-import { Columns } from '../../command/columns.ts';
+import { Columns, nulIn } from '../../command/columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from '../../command/commands.ts';
 import { blamingPayload } from '../../command/errors.ts';
 import { catalogHash, resourceHash } from '../../command/hashes.ts';
@@ -250,8 +250,7 @@ function columnsOf(
 
 function parametersText(parameters: JsonObject, columns: Columns): string {
   for (const key in parameters) {
-    if (key.includes('\u0000'))
-      columns.refuse(`parameter name ${excerpt(key)} contains a NUL character, which cannot be stored.`);
+    if (key.includes('\u0000')) columns.refuse(nulIn(`parameter name ${excerpt(key)}`));
   }
   return storedText(parameters, PARAMETERS_DEPTH);
 }
