@@ -15,11 +15,7 @@ import { type ItemPlan, rowsPerItem } from './item-plan.ts';
 import type { ReportPath } from './report-plan.ts';
 
 /** Share of the rows for which a condition holds that no count tells anything about. */
-const SHARE: Readonly<Record<Filter['kind'], number>> = {
-  and: 1,
-  or: 1,
-  not: 1,
-  const: 1,
+const SHARE: Readonly<Record<Exclude<Filter['kind'], 'and' | 'or' | 'not' | 'const'>, number>> = {
   eq: 0.1,
   order: 0.33,
   regex: 0.2,
