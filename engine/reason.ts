@@ -22,9 +22,9 @@ export function fileAndReason(error: unknown): string {
 export const stackOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
 
+/** The same where it may be that nothing did: null. */
+export const failureText = (failure: unknown): string | null => (failure === null ? null : stackOf(failure));
+
 /** The places that a stack names, without what was thrown. */
 export const framesOf = (error: unknown): string[] =>
   error instanceof Error && error.stack !== undefined ? error.stack.split('\n').slice(1) : [];
-
-/** The same where it may be that nothing did: null. */
-export const failureText = (failure: unknown): string | null => (failure === null ? null : stackOf(failure));
