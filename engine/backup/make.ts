@@ -50,13 +50,13 @@ const HOLD_MS = 200;
 /** A folder of links that was not looked after for so many milliseconds was left by a process that is gone. */
 const LEFT_MS = 60_000;
 
-/** Whether a backup of the data directory may be on its way; true also when that cannot be found out. */
-export function isBackedUp(data: string): boolean {
+/** Whether a backup of the data directory may be on its way; true also when that cannot be found out. `now`: epoch milliseconds. */
+export function isBackedUp(data: string, now: number): boolean {
   try {
     return readdirSync(data).some((name) => {
       if (!isHold(name)) return false;
       const stat = statSync(join(data, name), { throwIfNoEntry: false });
-      return stat !== undefined && Math.abs(Date.now() - stat.mtimeMs) < LEFT_MS;
+      return stat !== undefined && Math.abs(now - stat.mtimeMs) < LEFT_MS;
     });
   } catch {
     return true;
@@ -83,10 +83,10 @@ async function copyAll(
   options: BackupOptions,
   { part, held, time }: { readonly part: string; readonly held: string; readonly time: string },
 ): Promise<BackupManifest> {
-  const { data, target } = options;
+  const { data, target, now } = options;
   makeDirectory(part);
   await mkdir(held, { mode: 0o700 });
-  const holder = await holdSegments(inboxDir(data), held);
+  const holder = await holdSegments(inboxDir(data), held, now);
   let positions: number[];
   try {
     positions = await copyPartitions(options, part);
@@ -141,10 +141,11 @@ async function copyPartition(from: string, to: string): Promise<number> {
 }
 
 /** Links every segment of the log into `held` now and again, and shows by its time that it does, until stopped. */
-async function holdSegments(inbox: string, held: string): Promise<{ stop(): Promise<void> }> {
+async function holdSegments(inbox: string, held: string, now: () => number): Promise<{ stop(): Promise<void> }> {
   const linked = new Set<string>();
   const hold = async () => {
-    await utimes(held, new Date(), new Date());
+    const time = new Date(now());
+    await utimes(held, time, time);
     if (!existsSync(inbox)) return;
     // The newest first: the server removes the oldest first, so where one has gone, all that are older have, and there is no gap.
     for (const name of (await readdir(inbox)).sort().reverse()) {

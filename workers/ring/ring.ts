@@ -114,7 +114,7 @@ export class Ring implements CommandRing {
       log: this.#log,
       slotOf: home,
       trials: this.#trials,
-      isBackedUp: () => isBackedUp(options.dir),
+      isBackedUp: () => isBackedUp(options.dir, Date.now()),
     });
     this.#outcomes = new Outcomes({
       metrics: this.metrics,
