@@ -118,7 +118,7 @@ export function encodedPattern(pattern: Path): string {
 
 /**
  * The regular expression, unanchored, that finds the encoded texts of the paths that a field with `match()` parts stands for. Names
- * count as regular expressions too.
+ * count as regular expressions too (spec/query.md 3.9).
  */
 export const matchPattern = (parts: readonly PathPart[]): string =>
   parts

@@ -6,6 +6,7 @@ import { isAtom, javaClass, textOf } from '../../clojure.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
+import { matchPattern } from '../paths.ts';
 import { checkRegex } from '../regex/regex.ts';
 import type { CompareOp } from '../tree.ts';
 import { relationBetween } from './entities.ts';
@@ -36,7 +37,7 @@ import {
   isTruthy,
   normalOperator,
 } from './operators.ts';
-import { hasMatch, parseField, pathPattern, tryParseField } from './path.ts';
+import { hasMatch, parseField, tryParseField } from './path.ts';
 import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOf, scopeOfSelect } from './scope.ts';
 
 export type Clause =
@@ -189,7 +190,7 @@ function dottedComparison(op: ComparisonOp, field: string, value: JsonValue): Cl
   const { top, parts } = parseField(field);
   // PuppetDB asks its database at once what `match()` stands for.
   if (hasMatch(parts)) {
-    if (top !== 'parameters') checkRegex(pathPattern(parts));
+    if (top !== 'parameters') checkRegex(matchPattern(parts));
   } else if (op !== '=' && isOddValue(value)) throw invalidClause(op);
   return { kind: 'compare', op, field, value };
 }

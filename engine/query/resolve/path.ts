@@ -151,22 +151,6 @@ export function partsOfPath(path: readonly (string | number)[]): readonly PathPa
 
 export const hasMatch = (parts: readonly PathPart[]): boolean => parts.some((part) => part.kind === 'match');
 
-/**
- * The regular expression over encoded fact paths that a path with `match()` stands for: names count as patterns too
- * (spec/query.md 3.9). Unanchored.
- */
-export function pathPattern(parts: readonly PathPart[]): string {
-  const segments: string[] = [];
-  for (const part of parts) {
-    if (part.kind === 'match') segments.push(part.pattern);
-    else {
-      segments.push(part.name);
-      if (part.kind === 'indexed') segments.push(String(part.index));
-    }
-  }
-  return segments.join('#~');
-}
-
 /** The same path with indexes dropped: what `null?` looks at. */
 export const withoutIndexes = (parts: readonly PathPart[]): readonly PathPart[] =>
   parts.map((part) => (part.kind === 'indexed' ? { kind: 'name', name: part.name, quoted: false } : part));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseField, pathPattern } from '../../../../engine/query/resolve/path.ts';
+import { matchPattern } from '../../../../engine/query/paths.ts';
+import { parseField } from '../../../../engine/query/resolve/path.ts';
 import { errorOf } from './support.ts';
 
 const shape = (text: string): string =>
@@ -34,7 +35,7 @@ describe('field paths', () => {
   it('paths: match takes the longest text', () => {
     assert.equal(shape('facts.match("a.*").b'), 'match a.* | b');
     assert.equal(shape('facts.match("a").match("b").c'), 'match a").match("b | c');
-    assert.equal(pathPattern(parseField('facts.a[1].match("x.*")').parts), 'a#~1#~x.*');
+    assert.equal(matchPattern(parseField('facts.a[1].match("x.*")').parts), 'a#~1#~x.*');
   });
 
   it('paths: components that are never closed are names, found in one look at the text', () => {
