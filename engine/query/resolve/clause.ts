@@ -38,7 +38,7 @@ import {
   normalOperator,
 } from './operators.ts';
 import { hasMatch, parseField, tryParseField } from './path.ts';
-import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOf, scopeOfSelect } from './scope.ts';
+import { fieldNamed, innerScopeOf, isSelect, type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
 
 export type Clause =
   /** A condition that is removed from its parent (`type any`, `node_state any`). */
@@ -276,7 +276,7 @@ function inInventory(
 }
 
 const inventorySource = (column: string, filter: Clause, options: ScopeOptions): Source => ({
-  scope: scopeOf('inventory', options.vocabulary ? { vocabulary: options.vocabulary } : {}),
+  scope: innerScopeOf('inventory', options),
   columns: [column],
   filter,
   paging: [],
@@ -323,7 +323,7 @@ const valueClass = (value: JsonValue): string =>
 
 function factInArray(fact: JsonValue, values: JsonValue, options: ScopeOptions): Clause {
   if (isArray(values) && new Set(values.map(valueClass)).size !== 1) throw arrayOfOneType();
-  const scope = scopeOf('facts', options.vocabulary ? { vocabulary: options.vocabulary } : {});
+  const scope = innerScopeOf('facts', options);
   const isNamed = expand(scope, ['=', 'name', fact], options);
   const filter: Clause = { kind: 'and', args: [isNamed, { kind: 'in-array', field: 'value', values }] };
   return { kind: 'in', fields: ['certname'], source: { scope, columns: ['certname'], filter, paging: [] } };

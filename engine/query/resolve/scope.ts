@@ -112,10 +112,14 @@ function selectable(name: string): Entity | null {
 /** `select_facts` and its like: the operators that begin a subquery. */
 export const isSelect = (name: unknown): name is string => typeof name === 'string' && selectable(name) !== null;
 
-/** The scope inside `[name, filter]`; unknown names give the scope without fields. Subqueries have no request parameters. */
+/** The scope of a subquery over the entity: it has no request parameters. */
+export const innerScopeOf = (name: EntityName, { vocabulary }: ScopeOptions): Scope =>
+  scopeOf(name, vocabulary ? { vocabulary } : {});
+
+/** The scope inside `[name, filter]`; unknown names give the scope without fields. */
 export function scopeOfSelect(name: string, options: ScopeOptions): Scope {
   const entity = selectable(name);
-  return entity ? scopeOf(entity.name, options.vocabulary ? { vocabulary: options.vocabulary } : {}) : scopeOfNothing;
+  return entity ? innerScopeOf(entity.name, options) : scopeOfNothing;
 }
 
 export const fieldNamed = (scope: Scope, name: string): Field | undefined => scope.fields.get(name);
