@@ -31,6 +31,7 @@ export type FieldRef =
 export const nameOfRef = (ref: FieldRef): string => JSON.stringify(ref);
 /** Documents that paths lead into; what is `trusted` is a fact. */
 export type PathRoot = 'facts' | 'parameters';
+/** `quoted`: as it was written, which references are told apart by (`nameOfRef`), and nothing else. */
 export type PathPart =
   | { readonly kind: 'name'; readonly name: string; readonly quoted: boolean }
   | { readonly kind: 'indexed'; readonly name: string; readonly index: number }
@@ -99,7 +100,7 @@ export type Filter =
   /** Fact value is a number and compares so. Never unknown. */
   | { readonly kind: 'value-order'; readonly field: string; readonly op: CompareOp; readonly value: JsonValue }
   /** Operators on a dotted field; parts may be empty for the whole document. spec/query.md 3.3, 3.4, 3.9.
-   *  `null?` with isNull: value says which. */
+   *  `null?`: the value is true where null is asked for, else false; no part has an index. */
   | {
       readonly kind: 'json';
       readonly op: '=' | CompareOp | '~' | 'null?';

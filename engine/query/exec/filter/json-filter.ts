@@ -34,13 +34,13 @@ export function firstKeyTest(filter: JsonFilter, regex: CompileRegex): FirstKeyT
   if (head === undefined) throw new Error('a dotted filter needs a part');
   const first = nameOf(head);
   if (filter.op === 'null?') {
-    const wanted = filter.value !== false && filter.value !== null;
+    const wantsNull = filter.value === true;
     return {
       first,
       missing: UNKNOWN,
       equals: null,
-      path: new ValuePath(rest.map(withoutIndex), false),
-      judge: (at) => (at === undefined ? UNKNOWN : truthOf((at === null) === wanted)),
+      path: new ValuePath(rest, false),
+      judge: (at) => (at === undefined ? UNKNOWN : truthOf((at === null) === wantsNull)),
     };
   }
   const indexed = parts.some((p) => p.kind === 'indexed');
@@ -54,8 +54,6 @@ export function firstKeyTest(filter: JsonFilter, regex: CompileRegex): FirstKeyT
 }
 
 const isDigits = (part: PathPart): boolean => part.kind === 'name' && DIGITS.test(part.name);
-const withoutIndex = (part: PathPart): PathPart =>
-  part.kind === 'indexed' ? { kind: 'name', name: part.name, quoted: true } : part;
 
 /** `=` without numbers in the path: the document contains {first: {…: value}}. Never unknown. */
 function containment(first: string, rest: readonly PathPart[], value: JsonValue): FirstKeyTest {
@@ -87,8 +85,8 @@ function comparison(filter: JsonFilter, regex: CompileRegex): (found: JsonValue 
 /** Undotted `facts`, `trusted`, `parameters`: the whole document; a node without one leaves every answer open. */
 export function documentTest(filter: JsonFilter, regex: CompileRegex): (document: JsonValue) => Truth {
   if (filter.op === 'null?') {
-    const wanted = filter.value !== false && filter.value !== null;
-    return (document) => (document === null ? UNKNOWN : truthOf(!wanted));
+    const wantsNull = filter.value === true;
+    return (document) => (document === null ? UNKNOWN : truthOf(!wantsNull));
   }
   if (filter.op === '=')
     return (document) => (document === null ? UNKNOWN : truthOf(containsJson(document, filter.value)));
