@@ -9,15 +9,13 @@ import type { ReportListName } from '../../store/records/report-lists.ts';
 import type { View } from '../../store/view.ts';
 import type { ExecContext } from '../exec/plan/context.ts';
 
-const REPORT_HASH = /^[0-9a-f]{40}$/;
-
 const EXISTS: Readonly<Record<ParentKind, (id: string, ctx: ExecContext) => boolean>> = {
   node: (certname, ctx) => ctx.hasNode(certname),
   catalog: (certname, ctx) => nodeOf(certname, ctx)?.catalog != null,
   factset: (certname, ctx) => nodeOf(certname, ctx)?.factset != null,
   environment: (name, ctx) => ctx.views.some((view) => view.hasName('environment', name)),
   producer: (name, ctx) => ctx.views.some((view) => view.hasName('producer', name)),
-  report: (hash, ctx) => REPORT_HASH.test(hash) && viewOfReport(hash, ctx) !== null,
+  report: (hash, ctx) => viewOfReport(hash, ctx) !== null,
 };
 
 /** Whether there is such a thing. `id`: a certname, a name, or a report's hash. */
