@@ -66,7 +66,8 @@ export function parseAt(bytes: Buffer, start: number, end: number): JsonValue {
   return isText ? bytes.toString('utf8', start + 1, end - 1) : parseJson(bytes.toString('utf8', start, end));
 }
 
-function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
+/** Whether an escape begins from `start` to `end`, of a string that lies there. */
+export function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
   return false;
 }

@@ -11,7 +11,8 @@
 
 import type { Database } from 'lmdb';
 import { bytesOf } from '../../bytes.ts';
-import { BACKSLASH, QUOTE } from '../../json/ascii.ts';
+import { QUOTE } from '../../json/ascii.ts';
+import { hasEscape } from '../../json/scan.ts';
 import { fast, type ReadOptions } from '../file/lmdb.ts';
 import { HASH_START, hashOfBytes, hashOfText, mixed } from '../items/mark-hash.ts';
 import { EVENT_CODES, eachCodedText } from '../records/event-record.ts';
@@ -77,16 +78,11 @@ function markOfEvents(columns: Buffer | null): EventMark {
   if (columns === null) return mark;
   eachCodedText(columns, (column, start, end) => {
     if (columns[start] !== QUOTE) return;
-    if (!isEscaped(columns, start, end)) mark.add(hashOfBytes(columns, start, end, STARTS[column]!));
+    // The same text can be escaped in several ways.
+    if (!hasEscape(columns, start, end)) mark.add(hashOfBytes(columns, start, end, STARTS[column]!));
     else mark.addAll(markOfEventText(column, JSON.parse(columns.toString('utf8', start, end)) as string));
   });
   return mark;
-}
-
-/** The same text can be escaped in several ways. */
-function isEscaped(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
-  return false;
 }
 
 /** Marks of the reports whose ids differ in their last bits only. */
