@@ -33,16 +33,6 @@ export class ByteNumbers {
     return this.#count === 0 ? 0 : this.#ends[this.#count - 1]!;
   }
 
-  /** The texts, one behind the other in the order of their numbers. They last until the next change, as do `ends`. */
-  get bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.byteCount);
-  }
-
-  /** Where each of them ends there. */
-  get ends(): Uint32Array {
-    return this.#ends.subarray(0, this.#count);
-  }
-
   /** Forgets all texts. */
   clear(): void {
     if (this.#slots.length > SLOTS_KEPT) {
