@@ -46,7 +46,7 @@ export function batchSize(commands: readonly QueuedCommand[], { decompressedMax 
 }
 
 /** A command that has been decoded, or that has its outcome already. */
-export type Prepared =
+type Prepared =
   | { readonly kind: 'decoded'; readonly seq: number; readonly command: DecodedCommand }
   | { readonly kind: 'settled'; readonly outcome: ApplyOutcome };
 

@@ -135,7 +135,7 @@ function longEscape(match: string, hex: string, offset: number, whole: string): 
 }
 
 /** An integer or a double that is not integral, as a JSON.parse number holds them. */
-export function numberText(value: number): string {
+function numberText(value: number): string {
   return Number.isInteger(value) ? integerText(value) : javaDouble(value);
 }
 

@@ -66,7 +66,7 @@ export function parseAt(bytes: Buffer, start: number, end: number): JsonValue {
   return isText ? bytes.toString('utf8', start + 1, end - 1) : parseJson(bytes.toString('utf8', start, end));
 }
 
-/** Whether an escape begins from `start` to `end`, of a string that lies there. */
+/** Whether the string from `start` to `end` has an escape. */
 export function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
   return false;
