@@ -128,6 +128,7 @@ async function unpack(packed: AsyncIterable<Uint8Array>, deps: ImportDeps, comma
   }
   // The reader's own failure takes the streams down, and what the pipeline reports may be that.
   let cause: unknown = null;
+  let isWhole = false;
   try {
     await pipeline(Readable.from(counted(), { objectMode: false }), createGunzip(), async (source) => {
       try {
@@ -135,12 +136,15 @@ async function unpack(packed: AsyncIterable<Uint8Array>, deps: ImportDeps, comma
         await readCommands(unpacked, deps, commands);
         // What follows the end of the tar, and whether the gzip is whole.
         for await (const _ of unpacked);
+        isWhole = true;
       } catch (error) {
         cause = error;
         throw error;
       }
     });
   } catch (error) {
+    // Zeros behind the gzip, with which it was padded, end it: what was to take them does not.
+    if (isWhole) return;
     cause ??= error;
     const isGzip = GZIP_MAGIC.every((byte, index) => start[index] === byte);
     throw zlibFailure(cause, isGzip) ?? cause;

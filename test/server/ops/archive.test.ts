@@ -670,6 +670,11 @@ test('import: what follows the end of the tar is read, and a gzip that is cut or
   }
   assert.equal(ring.submissions.length, 4);
   const good = gzipSync(tar);
+  for (const zeros of [1, 500, 500_000]) {
+    const padded = Buffer.concat([good, Buffer.alloc(zeros)]);
+    assert.deepEqual(await post(padded), [200, { ok: true }], `${zeros} zeros behind the gzip`);
+  }
+  assert.equal(ring.submissions.length, 7);
   const changed = Buffer.from(good);
   changed[good.length - 6]! ^= 1;
   for (const bad of [good.subarray(0, -4), changed, Buffer.concat([good, gzipSync('x').subarray(0, -3)])]) {
