@@ -29,6 +29,8 @@ import { View } from './view.ts';
 export interface PartitionOptions {
   /** Never writes and never creates. */
   readonly readOnly?: boolean;
+  /** With `readOnly`: the file stays as it is to the byte. A table that it lacks, as it is older than the table, is not made. */
+  readonly asIs?: boolean | undefined;
   /** Shared with the other partitions that the same thread reads. */
   readonly budget?: RecordBudget;
   /** How many item ids a round of them has at least; default: some million (item-ids.ts). */
@@ -71,8 +73,9 @@ export class Partition extends PartitionStore {
       for (const _ of writeAgain(dataFileOf(dir)));
       rmSync(unsyncedMark(dir));
     }
-    const isFixed = readOnly && isOnReadOnlyFileSystem(dir);
-    if (!isFixed) {
+    const isOutOfReach = readOnly && isOnReadOnlyFileSystem(dir);
+    const isFixed = isOutOfReach || options.asIs === true;
+    if (!isOutOfReach) {
       checkAccess(dir);
       allocateLock(dir, READERS_MAX);
     }

@@ -3,10 +3,11 @@
 // belongs to no node or report, report indexes and counters. Reads only. Empty result: the store is sound. A record that cannot be read is a
 // problem like others: what is behind it is checked all the same, and totals that it would count in are not.
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { messageOf } from '../../reason.ts';
 import { DataFileDamaged } from '../file/data-file.ts';
-import { dataFileOf, partitionDir } from '../file/layout.ts';
+import { dataFileOf, LOCK_FILE, partitionDir } from '../file/layout.ts';
 import { walkDataFile } from '../file/page-walk.ts';
 import { mustHaveData, readStoreInfo, slotOf } from '../file/store-info.ts';
 import { openPartition, type Partition } from '../partition.ts';
@@ -24,9 +25,10 @@ export interface PartitionCheck {
 
 /**
  * Checks one partition. Its file's pages come first, read without LMDB; what is not sound there is not given to LMDB. The
- * rest needs the file mapped: should that end the process all the same, only a process around it can tell.
+ * rest needs the file mapped: should that end the process all the same, only a process around it can tell. `isBackup`: what is
+ * there is to stay as it was written, by whatever version.
  */
-export async function checkPartition(dir: string, slot: number): Promise<PartitionCheck> {
+export async function checkPartition(dir: string, slot: number, isBackup = false): Promise<PartitionCheck> {
   const info = readStoreInfo(dir);
   const path = partitionDir(dir, slot);
   const told = (text: string): string => `partition ${slot}: ${text}`;
@@ -37,7 +39,10 @@ export async function checkPartition(dir: string, slot: number): Promise<Partiti
     if (!existsSync(file)) return unread();
     const damage = walkDataFile(path);
     if (damage.length > 0) return unread(...damage.map((text) => `${file}: ${text}`));
-    const { problems, position } = await checkRows(path, (certname) => slotOf(certname, info.partitions) === slot);
+    const owns = (certname: string): boolean => slotOf(certname, info.partitions) === slot;
+    const { problems, position } = await (isBackup
+      ? withoutLock(path, () => checkRows(path, owns, true))
+      : checkRows(path, owns));
     return { problems: problems.map(told), position };
   } catch (error) {
     if (error instanceof DataFileDamaged) return unread(`${error.file}: ${error.problem}`);
@@ -45,8 +50,19 @@ export async function checkPartition(dir: string, slot: number): Promise<Partiti
   }
 }
 
-async function checkRows(path: string, owns: (certname: string) => boolean): Promise<PartitionCheck> {
-  const partition = openPartition(path, { readOnly: true });
+/** Removes the lock file that `work` makes: who made it may not be who looks the next time. */
+async function withoutLock<T>(partition: string, work: () => Promise<T>): Promise<T> {
+  const lock = join(partition, LOCK_FILE);
+  const stays = existsSync(lock);
+  try {
+    return await work();
+  } finally {
+    if (!stays) rmSync(lock, { force: true });
+  }
+}
+
+async function checkRows(path: string, owns: (certname: string) => boolean, asIs = false): Promise<PartitionCheck> {
+  const partition = openPartition(path, { readOnly: true, asIs });
   try {
     return { problems: rowProblems(partition, owns), position: partition.position };
   } finally {

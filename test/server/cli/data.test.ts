@@ -20,7 +20,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { digestOf, filesBelow } from '../../../engine/backup/tree.ts';
 import { DeadLetters } from '../../../engine/inbox/dead-letters.ts';
+import { openEnvironment } from '../../../engine/store/file/lmdb.ts';
 import { openStoreInfo } from '../../../engine/store/file/store-info.ts';
 import { body, envelope } from '../../engine/inbox/support.ts';
 import { muster } from '../../support/muster.ts';
@@ -295,6 +297,36 @@ describe('backup and restore', () => {
 });
 
 describe('check', () => {
+  test('leaves a backup as it was written, also by a version that did not have all tables', async () => {
+    const data = join(folder, 'of-earlier');
+    const copy = join(folder, 'earlier-copy');
+    const server = await start(['--data', data, '--partitions', '1']);
+    assert.equal((await submit(server.url, 'web1.example.com')).status, 200);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    const partition = join(data, 'partition-000');
+    const env = openEnvironment({ path: partition, noSubdir: false, maxDbs: 64 });
+    await env.openDB({ name: 'report_period', keyEncoding: 'binary' }).drop();
+    await env.close();
+    // As that version made it: this one makes the table where it may write.
+    cpSync(data, copy, { recursive: true });
+    rmSync(join(copy, 'lock'), { force: true });
+    rmSync(join(copy, 'partition-000', 'lock.mdb'));
+    const files = await filesBelow(copy);
+    const sha256 = Object.fromEntries(
+      await Promise.all(Object.keys(files).map(async (path) => [path, await digestOf(join(copy, path))])),
+    );
+    const manifest = { format: 1, time: new Date().toISOString(), partitions: 1, positions: [1], files, sha256 };
+    writeFileSync(join(copy, 'backup.json'), JSON.stringify(manifest));
+    for (let time = 0; time < 2; time++) {
+      const { status, out } = await run(['check', '--data', copy]);
+      assert.deepEqual([status, out], [0, `${copy}: sound\n`]);
+    }
+    assert.deepEqual(Object.keys(await filesBelow(copy)).sort(), [...Object.keys(files), 'backup.json'].sort());
+    const put = await run(['restore', '--data', join(folder, 'earlier-put'), copy]);
+    assert.equal(put.status, 0, put.err);
+  });
+
   test('names the files that are damaged, and survives all that damage does to who reads them', async () => {
     const data = join(folder, 'checked');
     const server = await start(['--data', data, '--partitions', '2']);
