@@ -290,6 +290,9 @@ class Replacer {
   }
 }
 
+/** Characters of a seed that is used as it is. */
+const SEED_MAX = 256;
+
 /** Pseudo-random figures that depend on nothing but the key, the kind and the value. */
 class Draw {
   readonly #key: Uint8Array;
@@ -300,7 +303,9 @@ class Draw {
 
   constructor(key: Uint8Array, kind: string, value: string) {
     this.#key = key;
-    this.#seed = `${kind}\0${value}`;
+    const seed = `${kind}\0${value}`;
+    // It is read once for every block of figures, of which a long value has many.
+    this.#seed = seed.length > SEED_MAX ? createHmac('sha256', key).update(seed).digest('hex') : seed;
   }
 
   text(alphabet: string, length: number): string {

@@ -486,6 +486,19 @@ test('export: low hides what is named like a secret, wherever it lies', () => {
   assert.doesNotMatch(JSON.stringify(anonymizer('reports', report)), /hidden/);
 });
 
+test('export: a long value is replaced by one as long, in time that grows with its size', () => {
+  const anonymizer = createAnonymizer(anonymizationProfiles.get('full')!);
+  const shown = (value: string): string =>
+    Object.values(anonymizer('facts', { certname: 'a', values: { key: value } })['values'] as object)[0];
+  const long = 'k'.repeat(1 << 19);
+  const began = performance.now();
+  const first = shown(long);
+  assert.ok(performance.now() - began < 10_000);
+  assert.equal(first.length, long.length);
+  assert.equal(shown(long), first);
+  assert.notEqual(shown(`${long.slice(1)}l`), first);
+});
+
 test('export: sources of logs are replaced word by word, whatever brackets are left open, in time that grows with their size', () => {
   const shown = (source: string, profile = 'full'): string => {
     const anonymizer = createAnonymizer(anonymizationProfiles.get(profile)!);
