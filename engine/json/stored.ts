@@ -1,5 +1,5 @@
 // The normalised text in which JSON values are kept and given out again (spec/commands.md 3.0.4, 3.0.5): object keys
-// by UTF-8 length and then bytes, numbers as plain decimals, NUL characters inside strings as U+FFFD. Two values that
+// by UTF-8 length and then bytes, numbers as plain decimals, NUL characters inside strings and keys as U+FFFD. Two values that
 // print the same here are the same stored value.
 
 import { decimalDigits, integerText, quote } from './canonical.ts';
@@ -42,11 +42,13 @@ export function storedText(value: JsonValue, depth = 0): string {
   const keys = storedKeys(object);
   const length = keys.length;
   if (length === 0) return '{}';
+  // Before anything is written, as what is nested would be written again at every level.
+  if (keys.some(hasNul)) return storedText(withoutNul(object), depth);
   let text = '{';
   for (let index = 0; index < length; index++) {
     const key = keys[index] as string;
     if (index > 0) text += ',';
-    text += `${storedString(key)}:${storedText(object[key] as JsonValue, depth + 1)}`;
+    text += `${quote(key)}:${storedText(object[key] as JsonValue, depth + 1)}`;
     if (text.length > STORED_LENGTH_MAX) throw tooLong();
   }
   return `${text}}`;
@@ -57,8 +59,19 @@ const tooLong = (): JsonError =>
 
 /** A string literal with NUL replaced. */
 function storedString(text: string): string {
-  return quote(text.includes('\u0000') ? text.replaceAll('\u0000', '\ufffd') : text);
+  return quote(hasNul(text) ? replaced(text) : text);
 }
+
+const hasNul = (text: string): boolean => text.includes('\u0000');
+const replaced = (text: string): string => text.replaceAll('\u0000', '\ufffd');
+
+/** The object with NUL replaced in its keys. Of those that become the same the last in the order of code units counts. */
+const withoutNul = (object: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.keys(object)
+      .sort()
+      .map((key) => [replaced(key), object[key] as JsonValue]),
+  );
 
 /** Keys of an object in stored order: shorter (in UTF-8 bytes) first, then byte order. */
 export function storedKeys(object: JsonObject): string[] {

@@ -48,6 +48,17 @@ test('stored: NUL in strings and nested keys becomes the replacement character',
   assert.equal(stored('{"a\\u0000b":["x\\u0000y"]}'), '{"a\ufffdb":["x\ufffdy"]}');
 });
 
+test('stored: keys with NUL stand where the replacement character puts them, once', () => {
+  assert.equal(stored('{"\\u0000":1,"ab":2,"b":3}'), '{"b":3,"ab":2,"\ufffd":1}');
+  for (const text of ['{"\\u0000":[1],"\\ufffd":[2]}', '{"\\ufffd":[2],"\\u0000":[1]}']) {
+    assert.equal(stored(text), '{"\ufffd":[2]}', text);
+  }
+  assert.equal(stored('{"__proto__":1,"\\u0000":{"\\u0000":1}}'), '{"\ufffd":{"\ufffd":1},"__proto__":1}');
+  const levels = 200;
+  const nested = (key: string): string => `${'{"a":'.repeat(levels)}1${`,"${key}":2}`.repeat(levels)}`;
+  assert.equal(stored(nested('bb\\u0000')), nested('bb\ufffd'));
+});
+
 test('stored: a stored text is stable', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
