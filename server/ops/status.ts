@@ -120,10 +120,10 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
   }
 
   async function answerSimple(exchange: Exchange, name: string | undefined, parameters: Parameters): Promise<void> {
-    // It always asks at the level critical, whatever the client names.
-    const query: Query = { level: 'critical', timeoutMs: timeoutOf(parameters, 'critical') };
     const wanted = services.filter((service) => (name === undefined ? service.listed : service.name === name));
     if (wanted.length === 0) return exchange.reply(textReply(404, `not found: ${name}`));
+    // It always asks at the level critical, whatever the client names.
+    const query: Query = { level: 'critical', timeoutMs: timeoutOf(parameters, 'critical') };
     const state = worst(await Promise.all(wanted.map((service) => ask(service, query))));
     exchange.reply(textReply(httpStatus(state), state));
   }

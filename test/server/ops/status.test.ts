@@ -121,6 +121,7 @@ test('status: a service that is not there goes before what else is wrong; names 
   const { get } = status();
   for (const query of ['level=bogus', 'timeout=x', 'service_status_version=x']) {
     assert.equal((await get(`/services/nosuch?${query}`)).code, 404, query);
+    assert.equal((await get(`/simple/nosuch?${query}`)).text, 'not found: nosuch', query);
   }
   assert.equal((await get('/services/puppetdb%2Dstatus')).code, 404);
 });
