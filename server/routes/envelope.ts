@@ -2,7 +2,7 @@
 // payload as the body, or one JSON body with everything (old clients). Pure functions over parameters and text; the
 // payload of the first form is never looked at here. Texts and their order are PuppetDB's (spec/commands.md 1.2-1.6).
 
-import { printClojure, textOf } from '../../engine/clojure.ts';
+import { isBlank, printClojure, printRead, textOf } from '../../engine/clojure.ts';
 import type { FormValue } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { isRecordable } from '../../engine/inbox/record.ts';
@@ -153,7 +153,7 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
   if (missing.length > 0) refuse(`Command is missing required parameters: ${missing.join(', ')}.`);
   const unknown = [...given.keys()].filter((key) => !KEYS.has(key));
   if (unknown.length > 0) refuse(`Command has invalid parameters: ${unknown.join(', ')}.`);
-  if (typeof certname !== 'string' || certname.trim() === '') return refuse('Certname must be a non-empty string.');
+  if (typeof certname !== 'string' || isBlank(certname)) return refuse('Certname must be a non-empty string.');
   // PuppetDB checks no length.
   if (!isRecordable(certname))
     throw refusal(command, null, `The certname of ${certname.length} characters is too long.`);
@@ -182,7 +182,7 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
 }
 
 const refusal = (command: JsonValue, certname: JsonValue, text: string): EnvelopeError =>
-  new EnvelopeError(`Command ${printClojure(command)} for certname ${printClojure(certname)} is invalid. ${text}`);
+  new EnvelopeError(`Command ${printRead(command)} for certname ${printRead(certname)} is invalid. ${text}`);
 
 /** Written so that no text is read twice: clients choose it. */
 const SECONDS = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?$/;

@@ -147,6 +147,16 @@ test('envelope: repeated parameters are shown as a list', () => {
   assert.equal(parameters('command=%zz&command=replace_facts&version=5&certname=a').command, 'replace facts');
 });
 
+test('envelope: a certname is blank when Java calls all of it white space', () => {
+  const ask = (certname: string): string => `command=replace_facts&version=5&certname=${encodeURIComponent(certname)}`;
+  for (const certname of ['', '\t\n\v\f\r', '\u001c\u001f', '\u2003\u2028\u3000']) {
+    assert.match(refused(ask(certname)), /Certname must be a non-empty string\.$/, JSON.stringify(certname));
+  }
+  for (const certname of ['\u00a0', '\u2007', '\u202f', '\ufeff', '\u0085', '\u200b', ' \u00a0 ']) {
+    assert.equal(parameters(ask(certname)).certname, certname);
+  }
+});
+
 test('envelope: names of inherited properties are no commands', () => {
   assert.match(refused('command=toString&version=5&certname=a'), /Command must be one of/);
   assert.match(refused('command=__proto__&version=5&certname=a'), /Command must be one of/);
@@ -234,6 +244,10 @@ test('envelope: what is wrong with the one-body form', () => {
   assert.match(one('"command":5,"version":5'), /^Command 5 for certname "c" is invalid. Command must be one of/);
   assert.match(one('"command":"replace facts","version":5,"foo":1'), /Command has invalid parameters: foo\.$/);
   assert.match(one('"command":"replace facts","version":5,"secondsToWaitForCompletion":5'), /secondsToWait/);
+  assert.match(
+    refusedBody('{"command":{"a":1},"version":5,"payload":{"certname":["b",{"c":null}]}}'),
+    /^Command \{"a" 1\} for certname \["b" \{"c" nil\}\] is invalid\. Certname must be/,
+  );
   assert.match(
     refusedBody('{"command":"replace facts","version":5,"payload":{}}'),
     /missing required parameters: certname\.$/,
