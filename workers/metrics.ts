@@ -19,16 +19,6 @@ const DECAY_FIFTEEN_MINUTES = 1 - Math.exp(-5 / 900);
 const RESERVOIR_SIZE = 1028;
 const RESERVOIR_ALPHA = 0.015;
 
-export interface CounterSnapshot {
-  readonly kind: 'counter';
-  readonly count: number;
-}
-
-interface GaugeSnapshot {
-  readonly kind: 'gauge';
-  readonly value: unknown;
-}
-
 /** Events per second, four ways. */
 export interface Rates {
   readonly count: number;
@@ -36,10 +26,6 @@ export interface Rates {
   readonly oneMinuteRate: number;
   readonly fiveMinuteRate: number;
   readonly fifteenMinuteRate: number;
-}
-
-export interface MeterSnapshot extends Rates {
-  readonly kind: 'meter';
 }
 
 /** Weighted statistics of what the reservoir holds; all zero while it is empty. */
@@ -59,16 +45,11 @@ export interface Distribution {
 }
 
 export interface HistogramSnapshot extends Distribution {
-  readonly kind: 'histogram';
   readonly count: number;
 }
 
 /** Distribution in milliseconds. */
-export interface TimerSnapshot extends Rates, Distribution {
-  readonly kind: 'timer';
-}
-
-type MetricSnapshot = CounterSnapshot | GaugeSnapshot | MeterSnapshot | HistogramSnapshot | TimerSnapshot;
+export interface TimerSnapshot extends Rates, Distribution {}
 
 export class Counter {
   #count = 0;
@@ -88,10 +69,6 @@ export class Counter {
   get count(): number {
     return this.#count;
   }
-
-  snapshot(): CounterSnapshot {
-    return { kind: 'counter', count: this.#count };
-  }
 }
 
 /** A value computed when somebody looks. The function may throw: the reader decides what that means. */
@@ -104,10 +81,6 @@ export class Gauge {
 
   get value(): unknown {
     return this.#read();
-  }
-
-  snapshot(): GaugeSnapshot {
-    return { kind: 'gauge', value: this.#read() };
   }
 }
 
@@ -149,10 +122,6 @@ export class Meter {
       fiveMinuteRate: this.#five,
       fifteenMinuteRate: this.#fifteen,
     };
-  }
-
-  snapshot(): MeterSnapshot {
-    return { kind: 'meter', ...this.rates() };
   }
 
   /** Catches up with the ticks since the last call: the first takes what was counted, the others decay. */
@@ -331,7 +300,7 @@ export class Histogram {
   }
 
   snapshot(): HistogramSnapshot {
-    return { kind: 'histogram', count: this.#count, ...this.distribution() };
+    return { count: this.#count, ...this.distribution() };
   }
 }
 
@@ -365,7 +334,7 @@ export class Timer {
   }
 
   snapshot(): TimerSnapshot {
-    return { kind: 'timer', ...this.#meter.rates(), ...this.distribution() };
+    return { ...this.#meter.rates(), ...this.distribution() };
   }
 }
 
@@ -421,32 +390,11 @@ export class MetricsRegistry {
     return this.#domains.get(domain)?.get(name);
   }
 
-  remove(domain: string, name: string): void {
-    this.#domains.get(domain)?.delete(name);
-  }
-
-  /** Every metric without computing any figure; call `snapshot()` on those that are wanted. */
+  /** Every metric, without computing any figure. */
   *entries(): IterableIterator<NamedMetric> {
     for (const [domain, metrics] of this.#domains) {
       for (const [name, metric] of metrics) yield { domain, name, metric };
     }
-  }
-
-  /** Figures of every metric by domain and name. A gauge that throws is left out. */
-  snapshot(): Map<string, Map<string, MetricSnapshot>> {
-    const all = new Map<string, Map<string, MetricSnapshot>>();
-    for (const [domain, metrics] of this.#domains) {
-      const figures = new Map<string, MetricSnapshot>();
-      for (const [name, metric] of metrics) {
-        try {
-          figures.set(name, metric.snapshot());
-        } catch {
-          // A gauge whose source is away has no figure now.
-        }
-      }
-      all.set(domain, figures);
-    }
-    return all;
   }
 
   #find<M extends Metric>(domain: string, name: string, type: MetricClass<M>): M | undefined {

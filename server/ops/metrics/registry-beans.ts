@@ -6,13 +6,11 @@
 
 import {
   Counter,
-  type CounterSnapshot,
   type Distribution,
   type Gauge,
   Histogram,
   type HistogramSnapshot,
   Meter,
-  type MeterSnapshot,
   type Metric,
   type MetricsRegistry,
   type NamedMetric,
@@ -96,13 +94,13 @@ function kind<T>(
   };
 }
 
-const counterKind = kind<CounterSnapshot>('JmxCounter', [count('long')], [objectName]);
+const counterKind = kind<Counter>('JmxCounter', [count('long')], [objectName]);
 const gaugeKind = kind<Gauge>(
   'JmxGauge',
   [row('Value', 'java.lang.Object', async (gauge) => ((await gauge.value) ?? null) as Json)],
   [objectName],
 );
-const meterKind = kind<MeterSnapshot>('JmxMeter', [count('long'), ...rates], [objectName]);
+const meterKind = kind<Rates>('JmxMeter', [count('long'), ...rates], [objectName]);
 const histogramKind = kind<HistogramSnapshot>(
   'JmxHistogram',
   [count('long'), ...spread('long'), row('SnapshotSize', 'long', (figures: HistogramSnapshot) => figures.size)],
@@ -151,8 +149,8 @@ export class RegistryBeans implements BeanSource {
 }
 
 function beanOf(name: ObjectName, metric: Metric, alias: boolean): Bean {
-  if (metric instanceof Counter) return createBean(name, counterKind, () => metric.snapshot(), alias);
-  if (metric instanceof Meter) return createBean(name, meterKind, () => metric.snapshot(), alias);
+  if (metric instanceof Counter) return createBean(name, counterKind, () => metric, alias);
+  if (metric instanceof Meter) return createBean(name, meterKind, () => metric.rates(), alias);
   if (metric instanceof Timer) return createBean(name, timerKind, () => metric.snapshot(), alias);
   if (metric instanceof Histogram) return createBean(name, histogramKind, () => metric.snapshot(), alias);
   return createBean(name, gaugeKind, () => metric, alias);
