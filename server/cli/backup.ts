@@ -13,7 +13,6 @@ import { amount, startProgress } from './progress.ts';
 export const command: CliCommand = {
   name: 'backup',
   usage: '[OPTIONS] TARGET',
-  summary: 'copy the data directory, also while the server runs',
   options: dataOptions,
   positionals: { min: 1, max: 1 },
   details:

@@ -19,7 +19,6 @@ import { dataOptions, existingDataPath } from './data-options.ts';
 export const command: CliCommand = {
   name: 'check',
   usage: '[--data DIR] [OPTIONS]',
-  summary: 'verify a data directory',
   options: dataOptions,
   positionals: { min: 0, max: 0 },
   details:

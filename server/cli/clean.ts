@@ -10,7 +10,6 @@ const operations: readonly string[] = CLEAN_TOKENS;
 export const command: CliCommand = {
   name: 'clean',
   usage: '[OPTIONS] [OPERATION ...]',
-  summary: 'run maintenance now: expire, purge, collect garbage',
   options: {
     'batch-limit': { type: 'text', value: 'NUMBER', doc: 'Nodes that purge_nodes may delete. [all that are due]' },
     ...clientOptions,

@@ -37,7 +37,6 @@ export interface CliCommand {
   readonly name: string;
   /** What comes behind the name: `[OPTIONS] QUERY`. */
   readonly usage: string;
-  readonly summary: string;
   readonly options: Readonly<Record<string, OptionSpec>>;
   /** How many positional arguments it takes. */
   readonly positionals: { readonly min: number; readonly max: number };

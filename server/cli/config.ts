@@ -21,7 +21,6 @@ interface Line {
 export const command: CliCommand = {
   name: 'config',
   usage: '[OPTIONS of start]',
-  summary: 'print the effective settings and where each came from',
   options: {
     changed: { type: 'switch', doc: 'Only settings that are set somewhere.' },
     json: {

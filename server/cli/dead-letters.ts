@@ -21,7 +21,6 @@ const actions: Readonly<Record<string, Action>> = { list, show, send, remove };
 export const command: CliCommand = {
   name: 'dead-letters',
   usage: '[OPTIONS] [list | show NAME | send NAME ... | remove NAME ...]',
-  summary: 'look at commands that were given up, send them again or remove them',
   options: {
     all: { type: 'switch', doc: 'send, remove: all letters.' },
     json: { type: 'switch', excludes: 'table', doc: 'list: JSON, also on a terminal.' },

@@ -8,7 +8,6 @@ import { type CliCommand, CliFailure, exitStatus, type Terminal } from './comman
 export const command: CliCommand = {
   name: 'delete',
   usage: '[OPTIONS] CERTNAME ...',
-  summary: 'delete all data of nodes',
   options: {
     yes: { type: 'switch', short: 'y', doc: 'Do not ask.' },
     ...clientOptions,

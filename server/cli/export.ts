@@ -17,7 +17,6 @@ const PROFILES = ['none', 'low', 'moderate', 'full'];
 export const command: CliCommand = {
   name: 'export',
   usage: '[OPTIONS] FILE|-',
-  summary: "write everything to an archive in PuppetDB's format",
   options: {
     anonymization: {
       type: 'text',

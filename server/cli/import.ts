@@ -18,7 +18,6 @@ const SILENT_TOLD_S = 20;
 export const command: CliCommand = {
   name: 'import',
   usage: '[OPTIONS] FILE|-  |  [OPTIONS] --from URL',
-  summary: 'load an archive, or everything from another server (migration from PuppetDB)',
   options: {
     from: { type: 'text', value: 'URL', doc: 'The server (PuppetDB or Muster) to read everything from.' },
     'no-wait': { type: 'switch', doc: 'Do not wait until all is stored.' },

@@ -16,7 +16,6 @@ const answerLimits = { ...JSON_LIMITS, depth: 2 * JSON_LIMITS.depth };
 export const command: CliCommand = {
   name: 'query',
   usage: '[OPTIONS] QUERY',
-  summary: 'ask a running server: a table on a terminal, JSON in a pipe',
   options: {
     json: { type: 'switch', excludes: 'table', doc: 'JSON, also on a terminal.' },
     table: { type: 'switch', doc: 'A table, also in a pipe.' },

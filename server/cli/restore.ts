@@ -11,7 +11,6 @@ import { dataOptions, dataPath } from './data-options.ts';
 export const command: CliCommand = {
   name: 'restore',
   usage: '[OPTIONS] BACKUP',
-  summary: 'make a data directory from a backup',
   options: dataOptions,
   positionals: { min: 1, max: 1 },
   details:

@@ -19,7 +19,6 @@ import { configurationOf, settingOptions } from './setting-options.ts';
 export const command: CliCommand = {
   name: 'start',
   usage: '[--data DIR] [--http HOST:PORT] [--config PATH] [OPTIONS]',
-  summary: 'run the server in the foreground',
   options: settingOptions(),
   positionals: { min: 0, max: 0 },
   details:

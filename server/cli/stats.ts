@@ -63,7 +63,6 @@ const figures: readonly Figure[] = [
 export const command: CliCommand = {
   name: 'stats',
   usage: '[OPTIONS]',
-  summary: 'how a running server is doing',
   options: {
     json: { type: 'switch', doc: 'JSON, also on a terminal.' },
     full: { type: 'switch', doc: 'All statistics of the store (may take long on a large one), as JSON.' },

@@ -11,7 +11,6 @@ const usable = (library: unknown): string => (library === null ? 'not used' : 'u
 export const command: CliCommand = {
   name: 'version',
   usage: '',
-  summary: 'print the version',
   options: {},
   positionals: { min: 0, max: 0 },
   details:
