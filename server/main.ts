@@ -1,8 +1,5 @@
 // Entry point of the program: finds the subcommand, reads its arguments, runs it, and turns what happens into an exit
-// status. The server itself is put together in start.ts; two flows run through it:
-//
-//   command:  receive -> decode -> validate -> route -> enqueue -> apply -> commit -> acknowledge
-//   query:    receive -> parse -> resolve -> plan -> scan -> project -> serialize -> write
+// status. The server itself is put together in start.ts; ARCHITECTURE.md tells the ways of commands and queries through it.
 
 import { exitStatus, processTerminal } from './cli/command.ts';
 import { runCli } from './cli/run.ts';
