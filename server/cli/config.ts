@@ -7,6 +7,7 @@ import { sourceText } from '../config/resolve.ts';
 import { printSetting } from '../config/values.ts';
 import { type CliCommand, exitStatus, type Terminal } from './command.ts';
 import { configurationOf, settingOptions } from './setting-options.ts';
+import { wantsTable } from './table.ts';
 
 interface Line {
   readonly section: string;
@@ -44,7 +45,7 @@ export const command: CliCommand = {
     ['MUSTER_NODE_TTL=30d muster config --json', 'For programs.'],
   ],
   run: async (args, terminal) => {
-    const { changed, json, table, reference, ...options } = args.options;
+    const { changed, json: _json, table: _table, reference, ...options } = args.options;
     if (reference === 'true') {
       terminal.out(settingsReference());
       return exitStatus.ok;
@@ -52,8 +53,8 @@ export const command: CliCommand = {
     const configuration = configurationOf({ ...args, options }, terminal);
     for (const notice of configuration.notices) terminal.err(`muster: ${notice.level}: ${notice.message}\n`);
     const lines = linesOf(configuration).filter((line) => changed !== 'true' || !line.isDefault);
-    if (json === 'true' || (table !== 'true' && !terminal.outIsTerminal)) printJson(lines, terminal);
-    else printTable(lines, terminal);
+    if (wantsTable(args, terminal)) printTable(lines, terminal);
+    else printJson(lines, terminal);
     return exitStatus.ok;
   },
 };

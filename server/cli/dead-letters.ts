@@ -9,7 +9,7 @@ import { type Client, clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
 import { dataOptions, existingDataPath, urlOfData } from './data-options.ts';
 import { amount, startProgress } from './progress.ts';
-import { tableLines } from './table.ts';
+import { tableLines, wantsTable } from './table.ts';
 
 /** Largest letter that is unpacked to be shown or to find its certname. */
 const UNPACKED_MAX = 268_435_456;
@@ -67,8 +67,7 @@ async function list(letters: DeadLetters, args: ParsedArguments, terminal: Termi
     size: letter.size,
     name: letter.name,
   }));
-  const { json, table } = args.options;
-  if (table !== 'true' && (json === 'true' || !terminal.outIsTerminal)) {
+  if (!wantsTable(args, terminal)) {
     terminal.out(`${JSON.stringify(rows, null, 2)}\n`);
     return exitStatus.ok;
   }

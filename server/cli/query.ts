@@ -6,7 +6,7 @@ import { JSON_LIMITS, parseJsonDocument } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonValue } from '../../engine/json/value.ts';
 import { clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
-import { type Row, rowLines } from './table.ts';
+import { type Row, rowLines, wantsTable } from './table.ts';
 
 /** More than this is not read into a table. */
 const TABLE_BYTES_MAX = 67_108_864;
@@ -44,7 +44,7 @@ export const command: CliCommand = {
   run: async (args, terminal) => {
     const [given = ''] = args.positionals;
     const query = given === '-' ? await readText(terminal.inStream) : given;
-    const { explain, ast, timeout, json, table } = args.options;
+    const { explain, ast, timeout, table } = args.options;
     const client = clientOf(args, terminal);
     const answer = await client.ask({
       method: 'POST',
@@ -56,9 +56,8 @@ export const command: CliCommand = {
         ...(timeout === undefined ? {} : { timeout: secondsOf(timeout) }),
       }),
     });
-    const asTable =
-      table === 'true' || (terminal.outIsTerminal && json !== 'true' && explain !== 'true' && ast !== 'true');
-    if (asTable) await printTable(answer, terminal);
+    const isTree = explain === 'true' || ast === 'true';
+    if (isTree ? table === 'true' : wantsTable(args, terminal)) await printTable(answer, terminal);
     else await passOn(answer, terminal);
     return exitStatus.ok;
   },

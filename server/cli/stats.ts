@@ -4,7 +4,7 @@ import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, exitStatus, type Terminal } from './command.ts';
 import { type MetricOf, readMetrics } from './metrics.ts';
 import { amount } from './progress.ts';
-import { tableLines } from './table.ts';
+import { tableLines, wantsTable } from './table.ts';
 
 interface Figure extends MetricOf {
   readonly what: string;
@@ -88,15 +88,15 @@ export const command: CliCommand = {
       version: string;
     };
     const values = await readMetrics(client, figures);
-    if (args.options['json'] === 'true' || !terminal.outIsTerminal) {
+    if (wantsTable(args, terminal)) {
+      print(state, values, terminal);
+    } else {
       const members = figures.map(({ what, unit }, index) => [
         unit === undefined ? what : `${what}, ${unit}`,
         values[index] ?? null,
       ]);
       const entries = { running: state, version: version.version, ...Object.fromEntries(members) };
       terminal.out(`${JSON.stringify(entries, null, 2)}\n`);
-    } else {
-      print(state, values, terminal);
     }
     return state ? exitStatus.ok : exitStatus.failed;
   },

@@ -4,8 +4,14 @@
 import { printJson } from '../../engine/json/print.ts';
 import { isNumber, type JsonValue } from '../../engine/json/value.ts';
 import { printable } from '../printable.ts';
+import type { ParsedArguments } from './arguments.ts';
+import type { Terminal } from './command.ts';
 
 export type Row = Readonly<Record<string, JsonValue | undefined>>;
+
+/** Whether rows are to be a table: on a terminal, unless --json or --table says otherwise. Else they are JSON, for programs. */
+export const wantsTable = ({ options }: ParsedArguments, { outIsTerminal }: Terminal): boolean =>
+  options['table'] === 'true' || (outIsTerminal && options['json'] !== 'true');
 
 const COLUMN_MIN = 6;
 const GAP = '  ';
