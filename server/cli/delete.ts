@@ -47,10 +47,10 @@ export const command: CliCommand = {
 };
 
 async function confirm(certnames: readonly string[], terminal: Terminal): Promise<void> {
-  if (process.stdin.isTTY !== true || !terminal.errIsTerminal) {
+  if (!terminal.inIsTerminal || !terminal.errIsTerminal) {
     throw new CliFailure(exitStatus.usage, 'nobody can be asked here; give --yes to delete without a question');
   }
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  const asking = createInterface({ input: terminal.inStream, output: process.stderr });
   const what = certnames.length === 1 ? printable(certnames[0]!) : `${certnames.length} nodes`;
   const answer = await asking.question(`Delete all data of ${what}? [y/N] `);
   asking.close();
