@@ -8,11 +8,12 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { reasonOf } from '../../engine/reason.ts';
 import { withoutLeftovers } from '../leftovers.ts';
+import { anonymizationProfiles } from '../ops/archive/profiles.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { amount, startProgress } from './progress.ts';
 
-const PROFILES = ['none', 'low', 'moderate', 'full'];
+const PROFILES = ['none', ...anonymizationProfiles.keys()];
 
 export const command: CliCommand = {
   name: 'export',

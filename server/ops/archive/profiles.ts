@@ -102,11 +102,14 @@ const low: AnonymizationProfile = {
   'catalog-input-type': keepAll,
 };
 
-/** `none` is no anonymisation, like any name that is not here; `full` has no rules and replaces everything. */
+/**
+ * From the one that replaces least. `none` is no anonymisation, like any name that is not here; `full` has no rules and replaces
+ * everything.
+ */
 export const anonymizationProfiles: ReadonlyMap<string, AnonymizationProfile> = new Map([
-  ['full', {}],
-  ['moderate', moderate],
   ['low', low],
+  ['moderate', moderate],
+  ['full', {}],
 ]);
 
 /** Whether a value of that kind is to be replaced where it stands. */
