@@ -43,6 +43,14 @@ export function kindOf(value: JsonValue): JsonKind {
 export const isObject = (value: JsonValue): value is JsonObject => kindOf(value) === 'object';
 export const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
 export const isNumber = (value: JsonValue): value is number | bigint | Float => kindOf(value) === 'number';
+
+/** Sets a member of an object that is being made, whatever its name: by plain assignment `__proto__` would set the prototype. */
+export function setMember(object: Record<string, JsonValue>, name: string, value: JsonValue): void {
+  if (name === '__proto__') {
+    Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
+  } else object[name] = value;
+}
+
 /** The nearest double. */
 export const doubleOfNumber = (value: number | bigint | Float): number =>
   value instanceof Float ? value.value : Number(value);

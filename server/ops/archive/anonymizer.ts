@@ -3,7 +3,7 @@
 // value, with a key that nobody keeps. Nothing is remembered, however large the export.
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { Float, isArray, isObject, type JsonObject, type JsonValue } from '../../../engine/json/value.ts';
+import { Float, isArray, isObject, type JsonObject, type JsonValue, setMember } from '../../../engine/json/value.ts';
 import { type AnonymizationProfile, isReplaced, isSecret, type LeafContext, type LeafKind } from './profiles.ts';
 import type { ArchiveKind } from './wire.ts';
 
@@ -82,8 +82,9 @@ const parameters: Treatment = (value, context, replacer) => {
   for (const [name, member] of Object.entries(value)) {
     const inner = { ...context, 'parameter-name': name };
     const special = Object.hasOwn(METAPARAMETERS, name) ? METAPARAMETERS[name] : undefined;
-    if (special !== undefined) define(shown, name, special(member, inner, replacer));
-    else define(shown, replacer.text('parameter-name', name, inner), replacer.leaf('parameter-value', member, inner));
+    if (special !== undefined) setMember(shown, name, special(member, inner, replacer));
+    else
+      setMember(shown, replacer.text('parameter-name', name, inner), replacer.leaf('parameter-value', member, inner));
   }
   return shown;
 };
@@ -103,7 +104,7 @@ const facts: Treatment = (value, context, replacer) => {
   const shown: Record<string, JsonValue> = {};
   for (const [name, member] of Object.entries(value)) {
     const inner = { ...context, 'fact-name': name };
-    define(shown, replacer.text('fact-name', name, inner), factValue(member, inner, replacer));
+    setMember(shown, replacer.text('fact-name', name, inner), factValue(member, inner, replacer));
   }
   return shown;
 };
@@ -269,7 +270,11 @@ class Replacer {
       const shown: Record<string, JsonValue> = {};
       for (const [name, member] of Object.entries(value)) {
         const length = Math.max(LENGTH_MIN, name.length);
-        define(shown, this.#draw(`${kind} name`, name).text(LETTERS_AND_DIGITS, length), this.#valueFor(kind, member));
+        setMember(
+          shown,
+          this.#draw(`${kind} name`, name).text(LETTERS_AND_DIGITS, length),
+          this.#valueFor(kind, member),
+        );
       }
       return shown;
     }
@@ -344,15 +349,8 @@ class Draw {
 
 function rebuilt(value: JsonObject, treat: (member: JsonValue, name: string) => JsonValue): JsonObject {
   const shown: Record<string, JsonValue> = {};
-  for (const [name, member] of Object.entries(value)) define(shown, name, treat(member, name));
+  for (const [name, member] of Object.entries(value)) setMember(shown, name, treat(member, name));
   return shown;
-}
-
-/** A fact or parameter may be called `__proto__`. */
-function define(target: Record<string, JsonValue>, key: string, value: JsonValue): void {
-  if (key === '__proto__') {
-    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
-  } else target[key] = value;
 }
 
 const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase();

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { canonicalS } from '../../../engine/json/canonical.ts';
-import { isArray, isObject, type JsonObject, type JsonValue } from '../../../engine/json/value.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, setMember } from '../../../engine/json/value.ts';
 import type { Question } from '../internal-query.ts';
 
 export type ArchiveKind = 'configure_expiration' | 'catalogs' | 'reports' | 'facts' | 'catalog_inputs';
@@ -133,7 +133,7 @@ function resourcePayload(resource: JsonObject): JsonObject {
 
 function factsPayload(row: JsonObject): JsonObject {
   const values: Record<string, JsonValue> = {};
-  for (const { name, value } of dataOf(row['facts'])) defineOwn(values, String(name), value!);
+  for (const { name, value } of dataOf(row['facts'])) setMember(values, String(name), value!);
   return {
     certname: row['certname']!,
     environment: row['environment']!,
@@ -205,11 +205,4 @@ const dataIn = (expanded: JsonValue | undefined): JsonValue =>
 function dataOf(expanded: JsonValue | undefined): readonly JsonObject[] {
   const data = dataIn(expanded);
   return isArray(data) ? (data as readonly JsonObject[]) : [];
-}
-
-/** A fact may be called `__proto__`. */
-function defineOwn(target: Record<string, JsonValue>, key: string, value: JsonValue): void {
-  if (key === '__proto__') {
-    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
-  } else target[key] = value;
 }
