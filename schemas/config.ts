@@ -695,6 +695,9 @@ export const settingRows = {
 
 export type SettingKey = keyof typeof settingRows;
 
+/** The table as a list, in its order. */
+export const settingEntries = Object.entries(settingRows) as readonly (readonly [SettingKey, SettingRow])[];
+
 type PlainOf<R extends SettingRow> = R['type'] extends 'boolean'
   ? boolean
   : R['type'] extends 'list'

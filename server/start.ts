@@ -11,7 +11,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { QuerySettings } from '../engine/query/request.ts';
-import { type SettingKey, type SettingRow, type Settings, settingRows } from '../schemas/config.ts';
+import { type Settings, settingEntries, settingRows } from '../schemas/config.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
 import type { ThreadQueryPool } from '../workers/queries/query-pool.ts';
 import type { QueryPool } from '../workers/types.ts';
@@ -419,7 +419,7 @@ const TLS_NAMES = [settingRows.sslCert.name, settingRows.sslKey.name, settingRow
 
 /** Names of the settings that differ and that a reload does not take over. */
 function fixedChanges(before: Settings, after: Settings): string[] {
-  return (Object.entries(settingRows) as [SettingKey, SettingRow][])
+  return settingEntries
     .filter(([key, { reloaded }]) => !reloaded && JSON.stringify(before[key]) !== JSON.stringify(after[key]))
     .map(([, { name }]) => name);
 }

@@ -1,6 +1,6 @@
 // `muster config`: the effective settings and where each came from.
 
-import { environmentOf, flagOf, type SettingKey, type SettingRow, settingRows } from '../../schemas/config.ts';
+import { environmentOf, flagOf, settingEntries } from '../../schemas/config.ts';
 import type { Configuration } from '../config/load.ts';
 import { settingsReference } from '../config/reference.ts';
 import { sourceText } from '../config/resolve.ts';
@@ -60,7 +60,7 @@ export const command: CliCommand = {
 };
 
 function linesOf({ settings, sources }: Configuration): Line[] {
-  return (Object.entries(settingRows) as [SettingKey, SettingRow][]).map(([key, row]) => {
+  return settingEntries.map(([key, row]) => {
     const source = sources[key];
     const value = settings[key];
     return {

@@ -1,6 +1,6 @@
 // Every setting as an option of `start` and `config`, straight from the table of settings.
 
-import { flagOf, type SettingRow, settingRows } from '../../schemas/config.ts';
+import { flagOf, type SettingRow, settingEntries } from '../../schemas/config.ts';
 import { type Configuration, loadConfiguration } from '../config/load.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import type { Terminal } from './command.ts';
@@ -71,7 +71,7 @@ export function settingOptions(): Record<string, OptionSpec> {
     'bootstrap-config': { type: 'text', short: 'b', hidden: true, doc: 'Ignored.' },
     plugins: { type: 'text', short: 'p', hidden: true, doc: 'Ignored.' },
   };
-  for (const row of Object.values(settingRows) as SettingRow[]) {
+  for (const [, row] of settingEntries) {
     const spec = settingOption(row);
     const name = flagOf(row);
     if (name === 'http') options[name] = { ...spec, type: 'text', value: 'HOST:PORT', group: groups['jetty']! };

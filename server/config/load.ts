@@ -3,7 +3,7 @@
 
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { type SettingKey, type SettingRow, type Settings, settingRows } from '../../schemas/config.ts';
+import { type Settings, settingEntries } from '../../schemas/config.ts';
 import { type Rules, readRules } from './authorization.ts';
 import { checkSettings, noticesOf } from './check.ts';
 import { readConfigFiles } from './files.ts';
@@ -63,7 +63,7 @@ export function loadConfiguration(options: LoadOptions): Configuration {
 /** Paths are relative to the folder the process was started in; later they no longer depend on it. */
 function withAbsolutePaths(settings: Settings): Settings {
   const changed: Record<string, unknown> = { ...settings };
-  for (const [key, row] of Object.entries(settingRows) as [SettingKey, SettingRow][]) {
+  for (const [key, row] of settingEntries) {
     const value = settings[key];
     // A relative vardir is refused by the checks, which should see it as it was written.
     if (row.type === 'path' && key !== 'vardir' && typeof value === 'string') changed[key] = resolve(value);

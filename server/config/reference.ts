@@ -1,6 +1,6 @@
 // The reference of all settings as Markdown, from the table. docs/configure.md holds it; a test keeps the two equal.
 
-import { environmentOf, flagOf, type SettingRow, settingRows } from '../../schemas/config.ts';
+import { environmentOf, flagOf, type SettingRow, settingEntries } from '../../schemas/config.ts';
 import { rangeText } from './values.ts';
 
 const kinds: Readonly<Record<SettingRow['type'], string>> = {
@@ -20,7 +20,7 @@ const kinds: Readonly<Record<SettingRow['type'], string>> = {
 /** One section of the document for each section of the files, settings in the order of the table. */
 export function settingsReference(): string {
   const sections = new Map<string, SettingRow[]>();
-  for (const row of Object.values(settingRows) as SettingRow[]) {
+  for (const [, row] of settingEntries) {
     sections.set(row.section, [...(sections.get(row.section) ?? []), row]);
   }
   const parts: string[] = [];

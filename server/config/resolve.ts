@@ -8,7 +8,7 @@ import {
   type SettingKey,
   type SettingRow,
   type Settings,
-  settingRows,
+  settingEntries,
 } from '../../schemas/config.ts';
 import { type IgnoredReason, ignoredSettings, sectionAliases } from '../../schemas/puppetdb-settings.ts';
 import { suggestion } from './suggest.ts';
@@ -53,8 +53,6 @@ interface Given {
 }
 type Layer = Map<SettingKey, Given>;
 
-const rows = Object.entries(settingRows) as [SettingKey, SettingRow][];
-
 /** Variables that begin with MUSTER_ and are no settings: read by the client commands and by packaging. */
 const OTHER_VARIABLES = new Set([
   'MUSTER_CONFIG',
@@ -82,7 +80,7 @@ export function resolveSettings(input: ResolveInput): Resolved {
 
   const values: Record<string, PlainValue | null> = {};
   const sources = {} as Record<SettingKey, Source>;
-  for (const [key, row] of rows) {
+  for (const [key, row] of settingEntries) {
     const given = layers.map((layer) => layer.get(key)).find((entry) => entry !== undefined);
     const parsed = given === undefined ? undefined : parseGiven(key, row, given, problems, notices);
     if (parsed !== undefined) {
@@ -150,7 +148,7 @@ const sectionOf = (source: Source, row: SettingRow): string => (source.kind === 
 
 function flagLayer(flags: Readonly<Record<string, string>>): Layer {
   const layer: Layer = new Map();
-  for (const [key, row] of rows) {
+  for (const [key, row] of settingEntries) {
     const name = flagOf(row);
     const raw = flags[name];
     if (raw !== undefined) layer.set(key, { raw, source: { kind: 'flag', name } });
@@ -163,7 +161,7 @@ function flagLayer(flags: Readonly<Record<string, string>>): Layer {
 function environmentLayer(environment: ResolveInput['environment'], notices: Notice[]): Layer {
   const layer: Layer = new Map();
   const known = new Set(OTHER_VARIABLES);
-  for (const [key, row] of rows) {
+  for (const [key, row] of settingEntries) {
     const names = [environmentOf(row), ...(row.environment ?? [])];
     known.add(names[0]!);
     const name = names.find((candidate) => (environment[candidate] ?? '') !== '');
@@ -180,7 +178,7 @@ function environmentLayer(environment: ResolveInput['environment'], notices: Not
 
 /** Variables of PuppetDB's container images that say nothing here. */
 function tellUnread(environment: ResolveInput['environment'], notices: Notice[]): void {
-  const read = new Set<string>(rows.flatMap(([, row]) => row.environment ?? []));
+  const read = new Set<string>(settingEntries.flatMap(([, row]) => row.environment ?? []));
   const unread = Object.keys(environment).filter((name) => IMAGE_VARIABLE.test(name) && !read.has(name));
   if (unread.length === 0) return;
   notices.push({
@@ -255,7 +253,7 @@ function fileLayer(tree: ConfigObject, problems: Problem[], notices: Notice[]): 
       problems.push(twoSections(first, leaf));
   }
   const known = new Set<string>();
-  for (const [key, row] of rows) {
+  for (const [key, row] of settingEntries) {
     const names = [row.name, ...(row.formerly ?? [])];
     for (const name of names) known.add(`${row.section}\0${name}`);
     const found = names.map((name) => byName.get(`${row.section}\0${name}`)).filter((leaf) => leaf !== undefined);
@@ -314,7 +312,7 @@ function tellOutside(name: string, where: string, problems: Problem[], notices: 
 
 /** Where a setting of that name belongs. */
 function homeHint(name: string): string | null {
-  const home = rows.find(([, row]) => row.name === name)?.[1].section;
+  const home = settingEntries.find(([, row]) => row.name === name)?.[1].section;
   return home === undefined ? null : `; it belongs below [${home}]`;
 }
 
@@ -368,7 +366,7 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 const knownSections = new Set([
-  ...rows.map(([, row]) => row.section),
+  ...settingEntries.map(([, row]) => row.section),
   ...ignoredSettings.map(([section]) => section),
   ...sectionAliases.keys(),
 ]);
@@ -392,7 +390,7 @@ function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, problem
       names.push(`[${written}] ${name}`);
       ignored.set(reason, names);
     } else if (knownSections.has(section)) {
-      const names = rows.filter(([, row]) => row.section === section).map(([, row]) => row.name);
+      const names = settingEntries.filter(([, row]) => row.section === section).map(([, row]) => row.name);
       const message = `The configuration item \`:${name}\` does not exist and should be removed from the config.`;
       const where = `${placeText(value.place)}: [${written}]`;
       const hint = homeHint(name) ?? otherNames[name] ?? suggestion(name, names);

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { environmentOf, flagOf, type SettingRow, settingRows } from '../../../schemas/config.ts';
+import { environmentOf, flagOf, settingEntries } from '../../../schemas/config.ts';
 import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
 import { jsonText, nastyText } from '../../contract/generators.ts';
 import { testNumber, testSeed } from '../../support/random.ts';
@@ -19,7 +19,7 @@ const SLOW_MS = 1000;
 const folder = mkdtempSync(join(tmpdir(), 'muster-config-fuzz-'));
 after(() => rmSync(folder, { recursive: true }));
 
-const rows = Object.values(settingRows) as SettingRow[];
+const rows = settingEntries.map(([, row]) => row);
 const sections = [...new Set(rows.map((row) => row.section)), 'database-x', 'read-database', '__proto__', 'nonsense'];
 const names = [...rows.map((row) => row.name), '__proto__', 'constructor', 'password'];
 

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { environmentOf, flagOf, type SettingRow, settingRows } from '../../../schemas/config.ts';
+import { environmentOf, flagOf, settingEntries } from '../../../schemas/config.ts';
 import { readConfigFiles } from '../../../server/config/files.ts';
 import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
 import { resolveSettings, sourceText } from '../../../server/config/resolve.ts';
@@ -39,7 +39,7 @@ function problemsOf(options: Partial<LoadOptions>): string[] {
 }
 
 describe('the table of settings', () => {
-  const rows = Object.entries(settingRows) as [string, SettingRow][];
+  const rows = settingEntries;
 
   test('flags and variables are unique, and every row explains itself', () => {
     const flags = rows.map(([, row]) => flagOf(row));
