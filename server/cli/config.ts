@@ -3,7 +3,7 @@
 import { environmentOf, flagOf, settingEntries } from '../../schemas/config.ts';
 import type { Configuration } from '../config/load.ts';
 import { settingsReference } from '../config/reference.ts';
-import { sourceText } from '../config/resolve.ts';
+import { isSet, sourceText } from '../config/resolve.ts';
 import { printSetting } from '../config/values.ts';
 import { type CliCommand, exitStatus, type Terminal } from './command.ts';
 import { configurationOf, settingOptions } from './setting-options.ts';
@@ -16,7 +16,7 @@ interface Line {
   readonly source: string;
   readonly flag: string;
   readonly variable: string;
-  readonly isDefault: boolean;
+  readonly isSet: boolean;
 }
 
 export const command: CliCommand = {
@@ -52,7 +52,7 @@ export const command: CliCommand = {
     }
     const configuration = configurationOf({ ...args, options }, terminal);
     for (const notice of configuration.notices) terminal.err(`muster: ${notice.level}: ${notice.message}\n`);
-    const lines = linesOf(configuration).filter((line) => changed !== 'true' || !line.isDefault);
+    const lines = linesOf(configuration).filter((line) => changed !== 'true' || line.isSet);
     if (wantsTable(args, terminal)) printTable(lines, terminal);
     else printJson(lines, terminal);
     return exitStatus.ok;
@@ -70,13 +70,13 @@ function linesOf({ settings, sources }: Configuration): Line[] {
       source: sourceText(source),
       flag: `--${flagOf(row)}`,
       variable: environmentOf(row),
-      isDefault: source.kind === 'default' || source.kind === 'derived',
+      isSet: isSet(source),
     };
   });
 }
 
 function printJson(lines: readonly Line[], terminal: Terminal): void {
-  const entries = lines.map(({ isDefault: _isDefault, ...line }) => line);
+  const entries = lines.map(({ isSet: _isSet, ...line }) => line);
   terminal.out(`${JSON.stringify(entries, null, 2)}\n`);
 }
 

@@ -6,6 +6,7 @@ import { readStoreInfo } from '../../engine/store/file/store-info.ts';
 import { type AccessLog, createAccessLog } from '../access-log.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
+import { isSet } from '../config/resolve.ts';
 import { createLogs, type Logger, type Logs } from '../log.ts';
 import { checkOpenFiles, type FileUsers } from '../open-files.ts';
 import { ownVersion } from '../ops/own-version.ts';
@@ -108,8 +109,7 @@ function tellNotices({ notices }: Configuration, log: Logger): void {
 
 /** How many there are was decided when the directory was made, whatever is set later. */
 function tellPartitions({ settings, sources }: Configuration, partitions: number, logs: Logs): void {
-  const { kind } = sources.partitions;
-  if (settings.partitions === partitions || kind === 'default' || kind === 'derived') return;
+  if (settings.partitions === partitions || !isSet(sources.partitions)) return;
   const message = `partitions: ${settings.partitions} has no effect, the data directory was made with ${partitions}`;
   logs.area('main').warn(message);
 }

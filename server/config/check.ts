@@ -13,7 +13,7 @@ import { LOG_AREAS, type LogArea, type LogLevel, type LogLevels } from '../log.t
 import { isName, readNames } from '../tls/allowlist.ts';
 import { expiryNotices } from '../tls/expiry.ts';
 import { secureContextOptions } from '../tls/options.ts';
-import { type Notice, type Sources, sourceText } from './resolve.ts';
+import { isSet, type Notice, type Sources, sourceText } from './resolve.ts';
 import { suggestion } from './suggest.ts';
 import type { Problem } from './tree.ts';
 import { printSetting } from './values.ts';
@@ -28,7 +28,7 @@ export function checkSettings(settings: Settings, sources: Sources): Problem[] {
   const report = (key: SettingKey, message: string) => {
     const row: SettingRow = settingRows[key];
     const source = sources[key];
-    const where = source.kind === 'default' || source.kind === 'derived' ? flagOf(row) : sourceText(source);
+    const where = isSet(source) ? sourceText(source) : flagOf(row);
     problems.push({ where, message });
   };
   checkRetention(settings, report);
@@ -116,10 +116,9 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
   if (!settings.http && !wantsTls(settings)) {
     report('http', 'there is no listener: neither a cleartext one nor ssl-cert, ssl-key and ssl-ca-cert');
   }
-  const isGiven = (key: SettingKey) => sources[key].kind !== 'default' && sources[key].kind !== 'derived';
   const three = ['sslCert', 'sslKey', 'sslCaCert'] as const;
   const missing = three.filter((key) => settings[key] === null);
-  const asksForTls = (['httpsHost', 'httpsPort', 'sslCrl', 'sslCertChain'] as const).find(isGiven);
+  const asksForTls = (['httpsHost', 'httpsPort', 'sslCrl', 'sslCertChain'] as const).find((key) => isSet(sources[key]));
   if (missing.length > 0 && (missing.length < 3 || asksForTls !== undefined)) {
     const names = missing.map((key) => settingRows[key].name).join(' and ');
     const given = three.find((key) => settings[key] !== null) ?? asksForTls!;

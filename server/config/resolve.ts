@@ -26,6 +26,9 @@ export type Source =
 
 export type Sources = Readonly<Record<SettingKey, Source>>;
 
+/** Whether somebody has set it: it is no default. */
+export const isSet = ({ kind }: Source): boolean => kind !== 'default' && kind !== 'derived';
+
 /** Something worth telling that does not keep the server from starting. */
 export interface Notice {
   readonly level: 'info' | 'warn';
@@ -82,7 +85,7 @@ export function resolveSettings(input: ResolveInput): Resolved {
   const sources = {} as Record<SettingKey, Source>;
   for (const [key, row] of settingEntries) {
     const given = layers.map((layer) => layer.get(key)).find((entry) => entry !== undefined);
-    const parsed = given === undefined ? undefined : parseGiven(key, row, given, problems, notices);
+    const parsed = given === undefined ? undefined : parseGiven(row, given, problems, notices);
     if (parsed !== undefined) {
       values[key] = parsed;
       sources[key] = given!.source;
@@ -117,13 +120,8 @@ export function sourceText(source: Source): string {
   }
 }
 
-function parseGiven(
-  key: SettingKey,
-  row: SettingRow,
-  given: Given,
-  problems: Problem[],
-  notices: Notice[],
-): PlainValue | undefined {
+/** undefined: it is of no use, which is told. */
+function parseGiven(row: SettingRow, given: Given, problems: Problem[], notices: Notice[]): PlainValue | undefined {
   // PuppetDB takes everything but `true` for false in its own files.
   const isLoose = given.source.kind === 'file' && row.section !== OWN_SECTION;
   try {
@@ -138,7 +136,7 @@ function parseGiven(
     return value;
   } catch (error) {
     if (!(error instanceof ValueRefused)) throw error;
-    const name = given.source.kind === 'file' ? `[${sectionOf(given.source, row)}] ${row.name}` : (flagOf(row) ?? key);
+    const name = given.source.kind === 'file' ? `[${sectionOf(given.source, row)}] ${row.name}` : flagOf(row);
     problems.push({ where: sourceText(given.source), message: `${name}: ${error.message}` });
     return undefined;
   }
