@@ -24,13 +24,13 @@ class HoconReader {
   }
 
   document(): DraftObject {
-    this.#skip(true);
+    this.#skip();
     const root: DraftObject = emptyObject(this.#place());
     const braced = this.#peek() === '{';
     if (braced) this.#advance();
     if (this.#peek() === '[') throw this.#error('the file holds a list; an object is needed');
     this.#members(root, braced ? '}' : '');
-    this.#skip(true);
+    this.#skip();
     if (this.#position < this.#text.length) throw this.#error(`unexpected \`${this.#peek()}\` after the end`);
     return root;
   }
@@ -38,7 +38,7 @@ class HoconReader {
   /** Members up to `end`, which is taken; an empty `end` stands for the end of the text. */
   #members(object: DraftObject, end: string): void {
     for (;;) {
-      this.#skip(true);
+      this.#skip();
       if (this.#atEnd()) {
         if (end === '') return;
         throw this.#error(`the text ends before \`${end}\``);
@@ -58,12 +58,12 @@ class HoconReader {
     const at = this.#place();
     // An object may begin on a later line, a sign may not.
     const line = this.#line;
-    this.#skip(true);
+    this.#skip();
     const sign = this.#line === line || this.#peek() === '{' ? this.#peek() : '';
     if (sign === '+') throw this.#error('`+=` is not supported; write the whole list');
     if (sign === '=' || sign === ':') {
       this.#advance();
-      this.#skip(true);
+      this.#skip();
     } else if (sign !== '{') {
       throw new FormatError(at, `expected \`=\`, \`:\` or \`{\` after \`${path.join('.')}\``);
     }
@@ -133,7 +133,7 @@ class HoconReader {
   #list(place: Place): Draft {
     const items: Draft[] = [];
     for (;;) {
-      this.#skip(true);
+      this.#skip();
       if (this.#atEnd()) throw this.#error('the text ends before `]`');
       if (this.#peek() === ']') {
         this.#advance();
@@ -226,7 +226,7 @@ class HoconReader {
 
   #separator(end: string): void {
     const line = this.#line;
-    this.#skip(true);
+    this.#skip();
     if (this.#peek() === ',') {
       this.#advance();
       return;
@@ -235,11 +235,11 @@ class HoconReader {
     throw this.#error(`expected a comma, a new line${end === '' ? '' : ` or \`${end}\``}, found \`${this.#peek()}\``);
   }
 
-  #skip(newlines: boolean): void {
+  /** Over blanks, line breaks and comments. */
+  #skip(): void {
     for (;;) {
       const char = this.#peek();
-      if (char === ' ' || char === '\t' || char === '\r' || char === '\u00a0') this.#advance();
-      else if (char === '\n' && newlines) this.#advance();
+      if (char !== '' && ' \t\r\n\u00a0'.includes(char)) this.#advance();
       else if (this.#atComment()) while (!this.#atEnd() && this.#peek() !== '\n') this.#advance();
       else return;
     }
