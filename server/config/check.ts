@@ -12,7 +12,7 @@ import { flagOf, settingRows } from '../../schemas/config.ts';
 import { LOG_AREAS, type LogArea, type LogLevel, type LogLevels } from '../log.ts';
 import { isName, readNames } from '../tls/allowlist.ts';
 import { expiryNotices } from '../tls/expiry.ts';
-import { secureContextOptions } from '../tls/options.ts';
+import { OLD_TLS_VERSIONS, secureContextOptions, TLS_VERSIONS } from '../tls/options.ts';
 import { isSet, type Notice, type Sources, sourceText } from './resolve.ts';
 import { suggestion } from './suggest.ts';
 import type { Problem } from './tree.ts';
@@ -176,11 +176,6 @@ function checkCertificates(settings: Settings, report: Report): void {
 
 /** The settings that texts of `secureContextOptions` begin with; a name goes before those that begin like it. */
 const TLS_KEYS = ['cipherSuites', 'sslCertChain', 'sslCert', 'sslKey', 'sslCaCert', 'sslCrl', 'sslProtocols'] as const;
-
-/** TLS versions that are offered. */
-const TLS_VERSIONS: readonly string[] = ['TLSv1.2', 'TLSv1.3'];
-/** Taken without effect, because old files name them. */
-const OLD_TLS_VERSIONS: readonly string[] = ['TLSv1', 'TLSv1.1'];
 
 function checkPatterns(settings: Settings, report: Report): void {
   if (settings.factsBlocklistType !== 'regex') return;

@@ -102,7 +102,12 @@ function firstOf(certificates: string): string {
   return index < 0 ? certificates : `${certificates.slice(0, index + end.length)}\n`;
 }
 
-const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
+/** TLS versions that are offered. */
+export const TLS_VERSIONS: readonly string[] = ['TLSv1.2', 'TLSv1.3'];
+/** Taken without effect, because old files name them. */
+export const OLD_TLS_VERSIONS: readonly string[] = ['TLSv1', 'TLSv1.1'];
+/** The oldest first. */
+const VERSIONS = [...OLD_TLS_VERSIONS, ...TLS_VERSIONS] as readonly SecureVersion[];
 
 /**
  * OpenSSL takes a range: the oldest and the newest that are named. Of TLS 1.3 it offers its own suites where none of that version is among
@@ -120,7 +125,7 @@ function protocolRange(
   const [oldest] = named;
   const newest = named.at(-1);
   if (oldest === undefined || newest === undefined) throw new Error('ssl-protocols names no TLS version');
-  if (newest < 'TLSv1.2')
+  if (OLD_TLS_VERSIONS.includes(newest))
     throw new Error(`ssl-protocols: none older than TLSv1.2 is offered, and ${newest} is the newest named`);
   return { minVersion: oldest, maxVersion: newest };
 }
