@@ -2,8 +2,16 @@
 // `/pdb/query/v4`, `/pdb/query/v4/facts`; of the metrics themselves, too, as spec/interface.md has them. What follows a known endpoint (names, hashes, values) is folded into it, so the
 // number of metrics has a bound that clients cannot move.
 
+import { type QueryApi, queryRoutes } from '../../../schemas/query-routes.ts';
 import type { Meter, MetricsRegistry, Timer } from '../../../workers/metrics.ts';
 import type { RequestRecord } from '../../http/exchange.ts';
+
+/** First steps of the routes of a query API. */
+const stepsOf = (api: QueryApi): string =>
+  queryRoutes
+    .filter((route) => route.api === api)
+    .flatMap(({ path }) => path.split('/').slice(1, 2))
+    .join(' ');
 
 /** Below these, one more step is an endpoint; what follows it is not. */
 const endpoints: Readonly<Record<string, string>> = {
@@ -12,17 +20,14 @@ const endpoints: Readonly<Record<string, string>> = {
   '/pdb': 'cmd query admin meta dashboard ext',
   '/pdb/cmd': 'v1',
   '/pdb/query': 'v1 v2 v3 v4',
-  '/pdb/query/v4':
-    'nodes facts resources reports events event-counts aggregate-event-counts catalogs edges factsets fact-names ' +
-    'fact-paths fact-contents inventory environments producers packages package-inventory catalog-inputs ' +
-    'catalog-input-contents',
+  '/pdb/query/v4': stepsOf('query'),
   '/pdb/admin': 'v1',
   '/pdb/admin/v1': 'cmd archive summary-stats',
   '/pdb/meta': 'v1',
   '/pdb/meta/v1': 'version server-time',
   '/pdb/dashboard': 'data index.html',
   '/pdb/ext': 'v1',
-  '/pdb/ext/v1': 'resource-graphs state-overview',
+  '/pdb/ext/v1': stepsOf('ext'),
 };
 
 const known = new Map(Object.entries(endpoints).map(([prefix, names]) => [prefix, new Set(names.split(' '))]));
