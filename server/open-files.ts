@@ -20,7 +20,8 @@ export type FileUsers = Pick<Settings, 'partitions' | 'actorThreads' | 'queryThr
 /** Where Linux tells; elsewhere nothing is known. */
 const LIMITS = '/proc/self/limits';
 
-const filesAllowed = (path: string): number =>
+/** How many files the process may have open; Infinity where that is not known. */
+export const filesAllowed = (path = LIMITS): number =>
   Number(/^Max open files +(\d+)/m.exec(textOf(path))?.[1] ?? Number.POSITIVE_INFINITY);
 
 /** Connections of clients that leave the server the files that it needs itself. */

@@ -2,10 +2,11 @@
 // thread, everything else of the resident memory as non-heap, threads and descriptors from the operating system, garbage
 // collections as the engine reports them. Where a figure does not exist the value is -1, as Java writes "undefined".
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { arch, availableParallelism, freemem, hostname, loadavg, platform, release, totalmem } from 'node:os';
 import { constants, PerformanceObserver, performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
+import { filesAllowed } from '../open-files.ts';
 
 export interface Usage {
   readonly init: number;
@@ -138,10 +139,9 @@ export class ProcessFigures {
   }
 
   descriptors(): { readonly used: number; readonly max: number } {
+    const allowed = filesAllowed();
     try {
-      const limits = readFileSync('/proc/self/limits', 'utf8');
-      const max = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? -1);
-      return { used: readdirSync('/proc/self/fd').length, max };
+      return { used: readdirSync('/proc/self/fd').length, max: Number.isFinite(allowed) ? allowed : -1 };
     } catch {
       return { used: -1, max: -1 };
     }
