@@ -28,6 +28,7 @@ import type { Logger, Logs } from './log.ts';
 import { connectionsAllowed } from './open-files.ts';
 import { createHttpRecorder } from './ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from './ops/ops.ts';
+import type { Phase } from './ops/status.ts';
 import { withQueryLog } from './query-log.ts';
 import { countRestart, removePorts, writePorts } from './ready-files.ts';
 import { createMounts } from './routes/mounts.ts';
@@ -82,8 +83,6 @@ const FULL_TOLD_MS = 60_000;
 const QUIET_MS = 2000;
 /** Milliseconds of a stop after which the log says what it waits for. */
 const WAIT_TOLD_MS = 1000;
-
-type Phase = 'starting' | 'running' | 'stopping';
 
 class RunningServer implements Server {
   #configuration: Configuration;

@@ -27,7 +27,7 @@ import { RegistryBeans } from './metrics/registry-beans.ts';
 import { ownVersion } from './own-version.ts';
 import { ProcessFigures } from './process-figures.ts';
 import { ReadCheck } from './read-check.ts';
-import { createStatusMounts, fullStatus, type StatusDeps } from './status.ts';
+import { createStatusMounts, fullStatus, type Phase, type StatusDeps } from './status.ts';
 
 interface OpsDeps {
   readonly ring: CommandRing;
@@ -50,7 +50,7 @@ interface OpsDeps {
   /** Version as clients of PuppetDB expect it: `8.8.1`. */
   readonly version: string;
   /** Where the process stands; the status and nothing else depends on it. */
-  readonly phase: () => 'starting' | 'running' | 'stopping';
+  readonly phase: () => Phase;
 }
 
 export interface Ops {

@@ -4,6 +4,7 @@
 import { monotonicMs } from '../../workers/system/clock.ts';
 import type { Logger } from '../log.ts';
 import { type Asker, ask, type Question } from './internal-query.ts';
+import type { Phase } from './status.ts';
 
 const KEPT_MS = 1000;
 const QUESTION: Question = {
@@ -14,7 +15,7 @@ const QUESTION: Question = {
 
 interface ReadCheckDeps {
   readonly asker: Asker;
-  readonly phase: () => 'starting' | 'running' | 'stopping';
+  readonly phase: () => Phase;
   readonly log: Logger;
 }
 

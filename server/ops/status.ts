@@ -15,6 +15,9 @@ import type { ProcessFigures } from './process-figures.ts';
 type ServiceState = 'running' | 'starting' | 'stopping' | 'error' | 'unknown';
 type DetailLevel = 'critical' | 'info' | 'debug';
 
+/** Where the process stands. */
+export type Phase = 'starting' | 'running' | 'stopping';
+
 export interface StoreHealth {
   /** Start-up is not complete. */
   readonly starting: boolean;

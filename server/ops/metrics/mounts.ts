@@ -8,14 +8,12 @@ import { unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
 import type { ProcessFigures } from '../process-figures.ts';
-import type { BeanServer } from './bean-server.ts';
 import { Gateway, type GatewayDeps } from './gateway.ts';
 import { createOldGateway } from './old-gateway.ts';
 import { exposition, type ServerState } from './prometheus.ts';
 import { optionsOf } from './request.ts';
 
 interface MetricsDeps extends GatewayDeps {
-  readonly beans: BeanServer;
   readonly registry: MetricsRegistry;
   readonly figures: ProcessFigures;
   readonly settings: { readonly metrics: boolean; readonly metricsV1: boolean };
