@@ -70,9 +70,9 @@ export interface Handled {
   readonly outcome: ApplyOutcome;
   /** null when it was processed. */
   readonly decision: Decision | null;
-  /** Milliseconds its execution took (a share of the batch's where nothing finer is known). */
+  /** Milliseconds its execution took; 0 when it was given up without one. */
   readonly duration: number;
-  /** Milliseconds of it that decoding took; null: not known. */
+  /** Milliseconds of it that decoding took; null when it was given up. */
   readonly parse: number | null;
 }
 

@@ -254,7 +254,6 @@ export class PartitionActor {
     const now = this.#now();
     let decisions: (Decision | null)[] = [];
     this.#activity.begin(activity.kind, this.#slot, activity.id);
-    const start = performance.now();
     try {
       const { outcomes, durations, parses, timings } = this.#host.apply(commands, {
         now,
@@ -264,13 +263,12 @@ export class PartitionActor {
           return this.#held.changes(items, all, decisions, now);
         },
       });
-      const share = (performance.now() - start) / Math.max(1, items.length);
       this.#held.remember(items, outcomes, decisions, now);
       const handled = outcomes.map((outcome, i) => ({
         outcome,
         decision: decisions[i]!,
-        duration: durations?.[i] ?? share,
-        parse: parses?.[i] ?? null,
+        duration: durations[i]!,
+        parse: parses[i]!,
       }));
       return { handled, timings: [...timings] };
     } finally {

@@ -23,10 +23,9 @@ export interface ApplyContext {
 export interface Applied {
   /** One for each command, in their order. */
   readonly outcomes: readonly ApplyOutcome[];
-  /** Milliseconds by command, null where only the whole is known. */
-  readonly durations: readonly number[] | null;
-  /** Milliseconds of these that decoding took. */
-  readonly parses: readonly number[] | null;
+  /** Milliseconds that each took, and how many of them its decoding did. */
+  readonly durations: readonly number[];
+  readonly parses: readonly number[];
   readonly timings: readonly Timing[];
 }
 

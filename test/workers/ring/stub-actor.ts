@@ -88,6 +88,7 @@ class StubHost implements PartitionHost {
   }
 
   apply(commands: readonly QueuedCommand[], context: ApplyContext): Applied {
+    const start = performance.now();
     for (const command of commands) {
       const script = scriptOf(command);
       const what = script.do;
@@ -110,7 +111,9 @@ class StubHost implements PartitionHost {
     }
     for (const { kind, seq } of outcomes) if (kind === 'failed') this.#failures.set(seq, this.#failuresOf(seq) + 1);
     if (commands.some((command) => scriptOf(command).do === 'die committed')) process.exit(7);
-    return { outcomes, durations: null, parses: outcomes.map(() => 1), timings: [{ name: 'commit', value: 1 }] };
+    const share = (performance.now() - start) / Math.max(1, commands.length);
+    const [durations, parses] = [outcomes.map(() => share), outcomes.map(() => 1)];
+    return { outcomes, durations, parses, timings: [{ name: 'commit', value: 1 }] };
   }
 
   #requireRoom(commands: readonly QueuedCommand[]): void {
