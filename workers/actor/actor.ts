@@ -17,6 +17,13 @@ import type { FromActor, ToActor } from './messages.ts';
 import { PartitionActor } from './partition-actor.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
 
+/** A held command that is not to be tried any more. */
+export interface GivenUp {
+  readonly slot: number;
+  readonly seq: number;
+  readonly reason: string;
+}
+
 /** What the supervisor hands to the thread (structured clone). */
 export interface ActorData {
   /** Data directory. */
@@ -27,8 +34,8 @@ export interface ActorData {
   readonly lifeline: MessagePort;
   readonly times: ActorTimes;
   readonly priority: Priority;
-  /** Held commands not to be tried any more. */
-  readonly givenUp: readonly { readonly slot: number; readonly seq: number; readonly reason: string }[];
+  readonly givenUp: readonly GivenUp[];
+  /** What waits may end the process: the main thread says when a held command is tried. */
   readonly isFeared: boolean;
   /** null: the defaults. */
   readonly engine: EngineSettings | null;

@@ -47,6 +47,9 @@ const KEPT_MIN = 16 << 20;
 const WATCH_MS = 1000;
 /** How long running answers get to finish when the pool stops. */
 const STOP_MS = 10_000;
+/** What clients are told then, and where a thread is gone. */
+const SHUTTING_DOWN = 'The server is shutting down';
+const UNEXPECTED = 'An unexpected error occurred';
 
 /**
  * Its first thread comes up at once, the others when `open` was called, which needs the data directory (startRing makes it), and that
@@ -166,7 +169,7 @@ export class ThreadQueryPool implements QueryPool {
     { metrics = this.#metrics, isOwn = false }: { readonly metrics?: MetricsRegistry; readonly isOwn?: boolean } = {},
   ): QueryHandle {
     const query = new PooledQuery(request, settings, handlers, metrics);
-    if (this.#stopping !== null) this.#refuseSoon(query, 'The server is shutting down');
+    if (this.#stopping !== null) this.#refuseSoon(query, SHUTTING_DOWN);
     else if (!this.#isOpen) this.#refuseSoon(query, 'the server is starting');
     else if (isOwn ? !this.#running.isFull : this.#hasPlace) this.#begin(query);
     else if (isOwn) this.#ownWaiting.add(query);
@@ -253,7 +256,7 @@ export class ThreadQueryPool implements QueryPool {
   #rejected(query: PooledQuery, error: unknown): void {
     query.settled = true;
     this.#log.error(`query thread: ${stackOf(error)}`);
-    if (!query.over) query.fail('An unexpected error occurred');
+    if (!query.over) query.fail(UNEXPECTED);
     this.#leave(query);
   }
 
@@ -465,7 +468,7 @@ export class ThreadQueryPool implements QueryPool {
   #lost({ port }: QueryThread): void {
     for (const query of this.#running.all()) {
       if (query.port !== port || !query.settled) continue;
-      if (!query.over) query.fail('An unexpected error occurred');
+      if (!query.over) query.fail(UNEXPECTED);
       this.#leave(query);
     }
   }
@@ -481,12 +484,12 @@ export class ThreadQueryPool implements QueryPool {
     for (const query of [...this.#ownWaiting, ...this.#waiting]) {
       this.#ownWaiting.delete(query);
       this.#waiting.delete(query);
-      query.fail('The server is shutting down', 503);
+      query.fail(SHUTTING_DOWN, 503);
       query.handlers.onLeft?.(null);
     }
     await this.#idle();
     for (const query of this.#running.all()) {
-      if (!query.over) query.fail('The server is shutting down', 503);
+      if (!query.over) query.fail(SHUTTING_DOWN, 503);
     }
     await this.#threads.stop();
     await this.#small?.close();

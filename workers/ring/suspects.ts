@@ -3,18 +3,13 @@
 // would be tried again for ever.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { GivenUp } from '../actor/actor.ts';
 import { CRASHES_MAX, deadlyText } from './slot.ts';
 
 interface Suspect {
   readonly slot: number;
   readonly seq: number;
   readonly crashes: number;
-}
-
-interface GivenUp {
-  readonly slot: number;
-  readonly seq: number;
-  readonly reason: string;
 }
 
 export class Suspects {

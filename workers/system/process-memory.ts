@@ -27,7 +27,7 @@ let statm: (() => string) | null = null;
 /** Bytes of a page of memory; null where the system does not tell what is resident. */
 export function pageSize(): number | null {
   try {
-    const pages = Number(readFileSync('/proc/self/statm', 'latin1').split(' ')[1]);
+    const pages = Number(readFileSync('/proc/self/statm', 'latin1').split(' ')[STATM_RESIDENT]);
     // The auxiliary vector is the one place that tells: pairs of words, 6 is the size of a page.
     const words = new BigUint64Array(Uint8Array.from(readFileSync('/proc/self/auxv')).buffer);
     for (let at = 0; at + 1 < words.length; at += 2) if (words[at] === 6n && pages > 0) return Number(words[at + 1]);
