@@ -3,7 +3,7 @@
 // different machines, or of one machine on different days, are not worth comparing.
 
 import { readFileSync } from 'node:fs';
-import { median, show, table } from './lib/figures.ts';
+import { geometricMean, median, show, table } from './lib/figures.ts';
 import type { RunResult } from './lib/measured-run.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import type { QueryResult, SizeResult } from './lib/timed-query.ts';
@@ -65,24 +65,24 @@ function compareRuns(before: NonNullable<Result['rounds']>, after: NonNullable<R
 function compareSize(before: SizeResult, after: SizeResult): string {
   const known = new Map(before.queries.map((q) => [q.name, q]));
   const rows: string[][] = [];
-  const logs: number[] = [];
+  const ratios: number[] = [];
   for (const q of after.queries) {
     const was = known.get(q.name);
     if (was === undefined) continue;
-    logs.push(Math.log(was.median / q.median));
+    const ratio = was.median / q.median;
+    ratios.push(ratio);
     rows.push([
       q.name,
       show(was.median),
       show(q.median),
-      show(was.median / q.median),
+      show(ratio),
       show(taken(was.cpu) / taken(q.cpu)),
       `${show(was.megabytesPerSecond)} / ${show(q.megabytesPerSecond)}`,
       sameAnswer(was, q),
     ]);
   }
-  const mean = Math.exp(logs.reduce((a, b) => a + b, 0) / logs.length);
   const head = ['query', 'ms before', 'ms after', 'faster ×', 'CPU less ×', 'MB/s before / after', 'same answer'];
-  return `${after.nodes} nodes\n\n${table(head, rows)}\n\ngeometric mean: ${show(mean)} times faster`;
+  return `${after.nodes} nodes\n\n${table(head, rows)}\n\ngeometric mean: ${show(geometricMean(ratios))} times faster`;
 }
 
 /** Answers that were too large for a digest are compared by their number of rows. */

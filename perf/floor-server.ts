@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
+import { type Given, type Program, UsageError } from './lib/options.ts';
 
 /** Bytes of the file that commands are appended to; it is written again and again, as Muster's segments are. */
 const FILE_BYTES = 1 << 24;
@@ -153,7 +153,6 @@ export const program: Program = {
   options: {
     http: { value: 'HOST:PORT', default: '127.0.0.1:0', doc: 'where it listens; port 0 is a free one' },
     threads: { value: 'N', default: String(availableParallelism()), doc: "threads that do the floor's work" },
-    ...commonOptions,
   },
   run,
 };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from './lib/client.ts';
 import { digestOfParts } from './lib/digest.ts';
 import { storeBytes } from './lib/disk.ts';
-import { median, show, table } from './lib/figures.ts';
+import { geometricMean, median, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History, prepareRun } from './lib/load.ts';
 import { measureRun, type RunPlan, type RunResult } from './lib/measured-run.ts';
@@ -48,7 +48,7 @@ async function measureSize(server: Server, history: History, given: Given, nodes
   const changed = await measureRun(server, 'changed', await prepareRun(history, 'changed', first, senders), plan);
   const unchanged = await measureRun(server, 'unchanged', await prepareRun(history, 'unchanged', first, senders), plan);
   const client = new Client(server, 1);
-  const variables = await variablesOf(client, history.fleet.certname(7));
+  const variables = await variablesOf(client);
   const queries: QueryResult[] = [];
   for (const query of small ? flatQueries.slice(0, SMALL_QUERIES) : flatQueries)
     queries.push(await timeQuery(server, client, query, variables, small ? 1 : 9));
@@ -56,9 +56,6 @@ async function measureSize(server: Server, history: History, given: Given, nodes
   const disk = storeBytes(server);
   return { nodes, changed, unchanged, queries, disk, anonymous: server.processes.memory().anonymous };
 }
-
-const geometricMean = (list: readonly number[]): number =>
-  Math.exp(list.reduce((total, value) => total + Math.log(value), 0) / list.length);
 
 function sizesTable(results: readonly GrowthResult[]): string {
   const head = [

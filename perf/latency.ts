@@ -9,7 +9,6 @@ import { digestOf, digestOfParts } from './lib/digest.ts';
 import { digestOfDump } from './lib/dump-digest.ts';
 import { readAgain } from './lib/dump-reader.ts';
 import { show, sum, table, type Waits, waitsOf } from './lib/figures.ts';
-import type { Fleet } from './lib/fleet.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { drained, fill, History, type Prepared, prepare, submitAll } from './lib/load.ts';
 import { OthersWatch } from './lib/machine.ts';
@@ -101,17 +100,13 @@ const phases: readonly Phase[] = [
 
 interface Setting {
   readonly server: Server;
-  readonly fleet: Fleet;
   readonly nodes: number;
   readonly seconds: number;
   readonly rate: number;
   readonly supply: Supply;
 }
 
-async function measurePhase(
-  { server, fleet, nodes, seconds, rate, supply }: Setting,
-  phase: Phase,
-): Promise<PhaseResult> {
+async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, phase: Phase): Promise<PhaseResult> {
   const client = new Client(server, CONNECTIONS);
   const requests = phase.commands ? await supply.take(Math.ceil(rate * seconds)) : [];
   // Compile servers keep their connections; `connect` measures what new ones cost.
@@ -127,7 +122,7 @@ async function measurePhase(
   const finish = (): void => {
     done = true;
   };
-  const points = askPoints({ target: server, fleet, nodes, everyMs: 7, done: () => done });
+  const points = askPoints({ target: server, nodes, everyMs: 7, done: () => done });
   let dumps: readonly Timed[] = [];
   const [submissions, asked] = await Promise.all([load.finally(finish), points.finally(finish)]).finally(async () => {
     dumps = (await reader?.stop()) ?? [];
@@ -172,7 +167,7 @@ async function run(given: Given): Promise<void> {
     console.error(`highest rate ${show(highest)} commands/s`);
     // What the phases ask for, before they change it: how many commands they bring depends on the rate.
     const answers = digestOfParts([
-      await digestOfPoints(client, fleet, nodes),
+      await digestOfPoints(client, nodes),
       (await digestOfDump(client, { path: DUMP })).digest,
     ]);
     const rate = fixed ?? highest * part;
@@ -182,7 +177,7 @@ async function run(given: Given): Promise<void> {
 
     const results: PhaseResult[] = [];
     for (const phase of phases) {
-      results.push(await measurePhase({ server, fleet, nodes, seconds, rate, supply }, phase));
+      results.push(await measurePhase({ server, nodes, seconds, rate, supply }, phase));
       console.error(`${phase.name}: done`);
     }
     const query = ['extract', ['certname', 'facts_environment'], ['~', 'certname', '.']];

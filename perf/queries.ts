@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { Client } from './lib/client.ts';
 import { digestOfParts } from './lib/digest.ts';
-import { show, table } from './lib/figures.ts';
+import { geometricMean, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History } from './lib/load.ts';
 import { OthersWatch } from './lib/machine.ts';
@@ -65,12 +65,11 @@ function growthSummary(small: SizeResult, large: SizeResult): string {
   const known = new Map(small.queries.map((q) => [q.name, q.median]));
   const parts: string[] = [];
   for (const cost of ['flat', 'rows', 'scan']) {
-    const logs = large.queries
+    const growths = large.queries
       .filter((q) => q.cost === cost && known.has(q.name))
-      .map((q) => Math.log(q.median / known.get(q.name)!));
-    if (logs.length === 0) continue;
-    const mean = Math.exp(logs.reduce((a, b) => a + b, 0) / logs.length);
-    parts.push(`${cost} ${show(mean)} (largest ${show(Math.exp(Math.max(...logs)))})`);
+      .map((q) => q.median / known.get(q.name)!);
+    if (growths.length === 0) continue;
+    parts.push(`${cost} ${show(geometricMean(growths))} (largest ${show(Math.max(...growths))})`);
   }
   return `time grows, geometric mean by what it follows, for ${show(large.nodes / small.nodes)} times the nodes: ${parts.join(', ')}`;
 }
@@ -78,7 +77,6 @@ function growthSummary(small: SizeResult, large: SizeResult): string {
 interface Asking {
   readonly queries: readonly TimedQuery[];
   readonly repeat: number;
-  readonly certname: string;
 }
 
 function queriesOf(given: Given): readonly TimedQuery[] {
@@ -100,13 +98,9 @@ function patternOf(text: string): RegExp {
   }
 }
 
-async function measureSize(
-  server: Server,
-  { queries: asked, repeat, certname }: Asking,
-  nodes: number,
-): Promise<SizeResult> {
+async function measureSize(server: Server, { queries: asked, repeat }: Asking, nodes: number): Promise<SizeResult> {
   const client = new Client(server, 1);
-  const variables = await variablesOf(client, certname);
+  const variables = await variablesOf(client);
   const others = new OthersWatch();
   const cpu = server.processes.cpuMs();
   const queries: QueryResult[] = [];
@@ -123,7 +117,6 @@ async function run(given: Given): Promise<void> {
   const asking: Asking = {
     queries: queriesOf(given),
     repeat: given.count('repeat', 1, 10_000),
-    certname: fleet.certname(7),
   };
   const server = await serverFor(given);
   const results: SizeResult[] = [];

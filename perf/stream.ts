@@ -8,7 +8,6 @@ import { digestOfParts } from './lib/digest.ts';
 import { digestOfDump } from './lib/dump-digest.ts';
 import { readOnce } from './lib/dump-reader.ts';
 import { show, table, type Waits, waitsOf } from './lib/figures.ts';
-import type { Fleet } from './lib/fleet.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History } from './lib/load.ts';
 import { OthersWatch } from './lib/machine.ts';
@@ -73,7 +72,6 @@ class Crawler {
 }
 
 interface Setting {
-  readonly fleet: Fleet;
   readonly nodes: number;
   readonly quick: boolean;
   /** Bytes a second. */
@@ -82,11 +80,11 @@ interface Setting {
 
 async function measure(
   server: Server,
-  { fleet, nodes, quick, crawl }: Setting,
+  { nodes, quick, crawl }: Setting,
 ): Promise<{ result: StreamResult; memory: MemoryWatch }> {
   const client = new Client(server, 2);
   const idleEnd = performance.now() + (quick ? 300 : 5000);
-  const asking = { target: server, fleet, nodes, everyMs: 12 };
+  const asking = { target: server, nodes, everyMs: 12 };
   const idle = await askPoints({ ...asking, done: () => performance.now() > idleEnd });
 
   const before = server.processes.memory();
@@ -115,7 +113,7 @@ async function measure(
   // Counting rows takes longer than reading them, so the measured answer is not looked into.
   const dump = await digestOfDump(client, { path: DUMP });
   if (dump.bytes !== bytes) throw new Error(`${DUMP} had ${bytes} bytes, then ${dump.bytes}`);
-  const digest = digestOfParts([dump.digest, await digestOfPoints(client, fleet, nodes)]);
+  const digest = digestOfParts([dump.digest, await digestOfPoints(client, nodes)]);
   client.close();
   const result: StreamResult = {
     nodes,
@@ -166,7 +164,7 @@ async function run(given: Given): Promise<void> {
       await fill(client, { history: new History(fleet), first: stored, end: nodes, runs: ['first'], onNode });
     client.close();
 
-    const { result, memory } = await measure(server, { fleet, nodes, quick: given.flag('small'), crawl });
+    const { result, memory } = await measure(server, { nodes, quick: given.flag('small'), crawl });
     const { before, peak, after } = result.memory;
     console.log(
       `\nGET ${DUMP}: ${result.rows} rows, ${show(result.bytes / 1e6)} MB in ${show(result.seconds)} s ` +

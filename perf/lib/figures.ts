@@ -33,6 +33,8 @@ export function waitsOf(times: readonly number[]): Waits {
   };
 }
 
+export const geometricMean = (list: readonly number[]): number => Math.exp(sum(list.map(Math.log)) / list.length);
+
 export function sum(list: readonly number[]): number {
   let total = 0;
   for (const value of list) total += value;

@@ -58,7 +58,8 @@ const MODULES = [
   'users',
   'apt',
 ] as const;
-const HALF_HOUR = 30 * 60 * 1000;
+/** Milliseconds from a run to the next one. */
+export const RUN_EVERY_MS = 30 * 60 * 1000;
 /** Facts that change, and those that never do beside the usual ones. */
 const VOLATILE_FACTS = 40;
 const SITE_FACTS = 120;
@@ -77,6 +78,9 @@ interface Node {
   readonly ip: string;
 }
 
+/** Every fleet's nodes have these names. */
+export const certnameOf = (index: number): string => `node-${String(index).padStart(5, '0')}.example.com`;
+
 export class Fleet {
   readonly options: FleetOptions;
 
@@ -84,14 +88,10 @@ export class Fleet {
     this.options = { ...FLEET_DEFAULTS, ...options };
   }
 
-  certname(index: number): string {
-    return `node-${String(index).padStart(5, '0')}.example.com`;
-  }
-
   /** What an agent run submits, in the order a compile server submits it. */
   *run(index: number, run: number): Generator<Command> {
     const node = this.#node(index);
-    const time = this.options.start + run * HALF_HOUR + (index % 1800) * 1000;
+    const time = this.options.start + run * RUN_EVERY_MS + (index % 1800) * 1000;
     const uuid = new Random(this.options.seed, FOR.report, index, run).uuid();
     yield this.#command('facts', node, time, this.#facts(node, run, time));
     yield this.#command('catalog', node, time + 2000, this.#catalog(node, run, time + 2000, uuid));
@@ -111,7 +111,7 @@ export class Fleet {
     const step = (resourcesMax - resourcesMin) / (ROLES.length - 1);
     return {
       index,
-      certname: this.certname(index),
+      certname: certnameOf(index),
       role: ROLES[roleIndex]!,
       roleIndex,
       site: random.pick(SITES),

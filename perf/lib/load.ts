@@ -5,10 +5,9 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Asked, Client } from './client.ts';
-import { type Command, Fleet, type Kind } from './fleet.ts';
+import { type Command, Fleet, type Kind, RUN_EVERY_MS } from './fleet.ts';
 
 const compress = promisify(gzip);
-const HALF_HOUR = 30 * 60 * 1000;
 
 export type RunName = 'first' | 'changed' | 'unchanged' | 'reports';
 export const runNames: readonly RunName[] = ['first', 'changed', 'unchanged', 'reports'];
@@ -23,12 +22,12 @@ export const runTexts: Readonly<Record<RunName, string>> = {
 /** The four runs of one history, in their order. */
 export class History {
   readonly fleet: Fleet;
-  /** Makes the same content half an hour later. */
+  /** Makes the same content a run later. */
   readonly #later: Fleet;
 
   constructor(fleet: Fleet) {
     this.fleet = fleet;
-    this.#later = new Fleet({ ...fleet.options, start: fleet.options.start + HALF_HOUR });
+    this.#later = new Fleet({ ...fleet.options, start: fleet.options.start + RUN_EVERY_MS });
   }
 
   commands(run: RunName, node: number): Command[] {

@@ -26,7 +26,7 @@ export interface Program {
   run(given: Given): Promise<void>;
 }
 
-/** Options that every program has. */
+/** Options that programs with generated fleets and results have. */
 export const commonOptions = {
   small: { value: null, doc: 'a run of seconds that shows that the program works; its figures mean nothing' },
   seed: { value: 'N', default: '1', doc: 'seed of the generated fleet' },

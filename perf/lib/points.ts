@@ -2,13 +2,12 @@
 
 import { Client, type Target } from './client.ts';
 import { digestOf, digestOfParts } from './digest.ts';
-import type { Fleet } from './fleet.ts';
+import { certnameOf } from './fleet.ts';
 import { Started } from './started.ts';
 
 interface PointOptions {
   readonly target: Target;
-  readonly fleet: Fleet;
-  /** Nodes of it that are stored. */
+  /** Nodes of a fleet that are stored. */
   readonly nodes: number;
   /** Milliseconds from one query to the next. */
   readonly everyMs: number;
@@ -25,7 +24,7 @@ const routesOf = (node: string): readonly string[] =>
  * Milliseconds of each query. They are asked whether or not those before were answered, so that all who come while a server
  * stalls are counted, not the first of them alone.
  */
-export async function askPoints({ target, fleet, nodes, everyMs, done }: PointOptions): Promise<number[]> {
+export async function askPoints({ target, nodes, everyMs, done }: PointOptions): Promise<number[]> {
   const client = new Client(target, CONNECTIONS);
   const times: number[] = [];
   const started = new Started();
@@ -35,7 +34,7 @@ export async function askPoints({ target, fleet, nodes, everyMs, done }: PointOp
     times.push(total);
   };
   for (let i = 0; !done() && !started.hasFailed; i++) {
-    const routes = routesOf(fleet.certname((i * 7919) % nodes));
+    const routes = routesOf(certnameOf((i * 7919) % nodes));
     started.add(ask(routes[i % routes.length]!));
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
@@ -44,10 +43,10 @@ export async function askPoints({ target, fleet, nodes, everyMs, done }: PointOp
 }
 
 /** Of the answers to all of them about the first nodes. */
-export async function digestOfPoints(client: Client, fleet: Fleet, nodes: number): Promise<string> {
+export async function digestOfPoints(client: Client, nodes: number): Promise<string> {
   const digests: string[] = [];
   for (let node = 0; node < Math.min(nodes, 30); node++) {
-    for (const path of routesOf(fleet.certname(node))) digests.push(digestOf(await client.json(path)).digest);
+    for (const path of routesOf(certnameOf(node))) digests.push(digestOf(await client.json(path)).digest);
   }
   return digestOfParts(digests);
 }

@@ -7,6 +7,8 @@
 //
 // {certname} and {report} are filled in: a node, and the first report of that node.
 
+import { certnameOf } from './fleet.ts';
+
 type QueryCost = 'flat' | 'rows' | 'scan';
 
 export interface TimedQuery {
@@ -30,7 +32,6 @@ const pql = (name: string, cost: QueryCost, query: string): TimedQuery => ({ nam
 const other = (name: string, path: string): TimedQuery => ({ name, cost: 'flat', path });
 const dump = (name: string, route: string): TimedQuery => ({ name, cost: 'scan', path: `${v4}/${route}`, dump: true });
 
-const nodeName = (n: number): string => `node-${String(n).padStart(5, '0')}.example.com`;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 export const timedQueries: readonly TimedQuery[] = [
@@ -44,11 +45,7 @@ export const timedQueries: readonly TimedQuery[] = [
     include_total: 'true',
   }),
   at('nodes: certname by regexp', 'flat', 'nodes', ['~', 'certname', '^node-000[0-4]']),
-  at('nodes: three by name', 'flat', 'nodes', [
-    'in',
-    'certname',
-    ['array', ['node-00001.example.com', 'node-00077.example.com', 'node-00199.example.com']],
-  ]),
+  at('nodes: three by name', 'flat', 'nodes', ['in', 'certname', ['array', [1, 77, 199].map(certnameOf)]]),
   at('nodes: by two facts', 'rows', 'nodes', [
     'and',
     ['=', ['fact', 'kernel'], 'Linux'],
@@ -100,7 +97,7 @@ export const timedQueries: readonly TimedQuery[] = [
   }),
   at('resources: four hundred pairs of a node and a title', 'flat', 'resources', [
     'or',
-    ...numbers(400).map((n) => ['and', ['=', 'certname', nodeName(n)], ['=', 'title', nodeName(n)]]),
+    ...numbers(400).map((n) => ['and', ['=', 'certname', certnameOf(n)], ['=', 'title', certnameOf(n)]]),
   ]),
   at('resources: exported, of others', 'rows', 'resources', [
     'and',

@@ -5,6 +5,7 @@ import type { Client } from './client.ts';
 import { digestOf } from './digest.ts';
 import { digestOfDump } from './dump-digest.ts';
 import { median, quantile } from './figures.ts';
+import { certnameOf } from './fleet.ts';
 import { summarizePlan } from './plan-text.ts';
 import type { TimedQuery } from './query-list.ts';
 import { RowCounter } from './row-counter.ts';
@@ -51,7 +52,9 @@ function filled(value: unknown, variables: Variables): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, filled(item, variables)]));
 }
 
-export async function variablesOf(client: Client, certname: string): Promise<Variables> {
+/** What stands for the names in braces of the list: the same node at every size. */
+export async function variablesOf(client: Client): Promise<Variables> {
+  const certname = certnameOf(7);
   const query = ['extract', ['hash'], ['and', ['=', 'certname', certname], ['=', 'status', 'changed']]];
   const params = { query, order_by: [{ field: 'end_time' }], limit: '1' };
   const rows = (await client.json('/pdb/query/v4/reports', params)) as { hash?: string }[];
