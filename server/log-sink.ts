@@ -14,7 +14,7 @@ function requireOpenable(file: string): void {
 }
 
 const STDERR = 2;
-const FILE_MODE = 0o640;
+const FILE_MODE = 0o600;
 /** Lines of so many milliseconds, or bytes, go out together: a write takes more time than the line. */
 const GATHER_MS = 20;
 const GATHER_SIZE = 4096;
