@@ -35,7 +35,8 @@ export class BacktrackMatcher {
 
   /** Throws QueryError 400 when the text costs too many steps, or all texts together. */
   test(text: string): boolean {
-    const stepsMax = STEPS_MAX + STEPS_PER_CHARACTER * text.length;
+    // Beyond what all texts together may cost, the budget refuses the query.
+    const stepsMax = Math.min(STEPS_MAX + STEPS_PER_CHARACTER * text.length, this.#budget.left);
     this.#stepsLeft = stepsMax;
     try {
       return this.#search(text);

@@ -33,6 +33,13 @@ describe('regex: budget', () => {
     assert.ok(few > 0 && few < more && more < Number.POSITIVE_INFINITY, `${few}, ${more}`);
     assert.ok(Math.abs(more / few - 10) < 2, `ten times as much lasts ten times as long: ${few}, ${more}`);
   });
+  it('a text is given up where they are used up', () => {
+    const budget = budgetOf(1);
+    const { left } = budget;
+    const matcher = compileRegex('(\\w)\\1\\1q', { budget });
+    assert.throws(() => matcher.test('ab'.repeat(100_000)), isUsedUp);
+    assert.ok(budget.left > -left / 2, `${-budget.left} steps too many`);
+  });
   it('so do word edges and look-around, where they are followed one by one', () => {
     for (const pattern of ['(\\y\\w+\\y ?)+x', '(?=.*a)(?=.*b)(.+)+x']) {
       const tests = testsWithin(pattern, 'ab '.repeat(200), 10, 'linear');
