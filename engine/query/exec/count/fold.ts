@@ -168,6 +168,7 @@ function* byPostings(source: Source, row: Row, nodes: NodeSet, visit: Visit): Ge
       for (const matched of hit.matched) {
         row.sub = matched.sub;
         visit(row, hit.nodes, true);
+        if (source.ctx.tickRow()) yield;
       }
     }
     if (source.ctx.tick()) yield;
@@ -191,6 +192,7 @@ function* byItem(
     for (const matched of matcher.matchOnce(item, false)) {
       row.sub = matched.sub;
       visit(row, weight, true);
+      if (source.ctx.tickRow()) yield;
     }
     if (source.ctx.tickRow()) yield;
   }

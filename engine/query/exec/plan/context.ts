@@ -45,6 +45,8 @@ export class Cancelled extends Error {
 }
 
 const TICK_ROWS = 64;
+/** So much of a long item is as much work as a row. */
+const ROW_BYTES = 512;
 
 export class ExecContext {
   readonly #partitions: readonly Partition[];
@@ -56,7 +58,8 @@ export class ExecContext {
   readonly #matchers = new Map<string, Matcher>();
   readonly #regexBudget: StepBudget;
   #sliceEnd: number;
-  #rows = 0;
+  /** Until the next look at the clock. */
+  #rowsLeft = TICK_ROWS;
   /** Bytes. */
   #held = 0;
   #closed = false;
@@ -106,6 +109,7 @@ export class ExecContext {
 
   /** Checks deadline and cancellation; true when the slice is used up and the caller should yield. */
   tick(): boolean {
+    this.#rowsLeft = TICK_ROWS;
     if (this.options.cancelled()) throw new Cancelled();
     const now = this.options.clock();
     if (now > this.options.deadline()) throw new QueryError(500, 'Query exceeded timeout');
@@ -114,7 +118,22 @@ export class ExecContext {
 
   /** The same for every row of many: looks at the clock once in so many rows. */
   tickRow(): boolean {
-    return ++this.#rows % TICK_ROWS === 0 && this.tick();
+    return --this.#rowsLeft <= 0 && this.tick();
+  }
+
+  /** An item of so many bytes is looked at: the next look at the clock comes the sooner. */
+  lookedAt(bytes: number): void {
+    this.#rowsLeft -= Math.floor(bytes / ROW_BYTES);
+  }
+
+  /** The same for so many sub-rows of one. */
+  foundSubs(count: number): void {
+    this.#rowsLeft -= count;
+  }
+
+  /** Whether it is time for a look: `next` of a cursor comes back for it. */
+  get isTickDue(): boolean {
+    return this.#rowsLeft <= 0;
   }
 
   /** After one step of rows that are looked for: of a row that was found, or of a pause. */

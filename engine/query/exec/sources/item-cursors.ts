@@ -81,6 +81,7 @@ export class ListCursor implements Cursor {
         if (this.#only !== null && this.#only.get(item) === 0) continue;
         this.#matched = this.#matcher.match(item);
         this.#matchedAt = 0;
+        if (this.#matcher.isTickDue) break;
         continue;
       }
       if (this.#at >= this.#ids.length) return END;
@@ -93,6 +94,8 @@ export class ListCursor implements Cursor {
     return PAUSE;
   }
 }
+
+const NONE_YET = { matched: NOTHING, nodes: 0 };
 
 interface PostingsOptions extends ItemCursorOptions {
   /** The items that can pass. */
@@ -141,6 +144,7 @@ export class PostingsCursor implements Cursor {
       }
       if (this.#at >= this.#items.length) return END;
       this.#open(this.#items[this.#at++]!);
+      if (this.#matcher.isTickDue) break;
     }
     return PAUSE;
   }
@@ -163,9 +167,10 @@ export class PostingsCursor implements Cursor {
     this.#matchedAt = this.#matched.length; // the first node sets it back
   }
 
-  /** Moves to the next matching item and leaves the nodes alone: for counting. */
+  /** Moves to the next matching item and leaves the nodes alone: for counting. Nothing matched: there is none yet. */
   nextItem(): { matched: readonly Matched[]; nodes: number } | null {
-    while (this.#at < this.#items.length) {
+    for (let work = 0; this.#at < this.#items.length; work++) {
+      if (work === WORK_PER_STEP || (work > 0 && this.#matcher.isTickDue)) return NONE_YET;
       const item = this.#items[this.#at++]!;
       const matched = this.#matcher.matchOnce(item, false);
       if (matched.length === 0) continue;

@@ -6,6 +6,7 @@ import type { ItemId } from '../../../store/records/records.ts';
 import type { ItemSieve } from '../filter/classed.ts';
 import type { Predicate } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';
+import type { ExecContext } from '../plan/context.ts';
 import { ItemStates } from '../row/item-states.ts';
 import type { Room } from '../row/room.ts';
 import type { Matched, Row, SubRows } from '../row/row.ts';
@@ -32,6 +33,7 @@ interface Kept {
 }
 
 interface MatcherOptions {
+  readonly ctx: ExecContext;
   readonly row: Row;
   readonly dictionary: DictionaryView<unknown>;
   readonly subs: SubRows;
@@ -46,6 +48,7 @@ interface MatcherOptions {
 
 /** Decides once per item which of its sub-rows pass the filters that do not look at the node. */
 export class ItemMatcher {
+  readonly #ctx: ExecContext;
   readonly #dictionary: DictionaryView<unknown>;
   readonly #reader: RecordReader<Fields>;
   readonly #row: Row;
@@ -58,7 +61,8 @@ export class ItemMatcher {
   readonly #kept = new Map<ItemId, Kept>();
   readonly #room: Room = { left: ROOM };
 
-  constructor({ row, dictionary, subs, sieves, item, sub, passing }: MatcherOptions) {
+  constructor({ ctx, row, dictionary, subs, sieves, item, sub, passing }: MatcherOptions) {
+    this.#ctx = ctx;
     this.#dictionary = dictionary;
     this.#sieves = sieves;
     this.#passing = passing;
@@ -68,6 +72,11 @@ export class ItemMatcher {
     this.#item = item;
     this.#sub = sub;
     this.#states = new ItemStates(dictionary.end);
+  }
+
+  /** Whether enough was looked at for a look at the clock. */
+  get isTickDue(): boolean {
+    return this.#ctx.isTickDue;
   }
 
   /** Whether every item passes with itself as the row. */
@@ -95,8 +104,7 @@ export class ItemMatcher {
       this.#states.set(id, FAILS);
       return NOTHING;
     }
-    row.body = this.#reader.read(id);
-    const matched = this.#test(null);
+    const matched = this.#test(this.#reader.read(id), null);
     this.#states.set(id, matched.length === 0 ? FAILS : SEEN);
     return matched;
   }
@@ -107,10 +115,8 @@ export class ItemMatcher {
   }
 
   #keep(id: ItemId): readonly Matched[] {
-    const row = this.#row;
     const body = this.#dictionary.record(id);
-    row.body = body;
-    const matched = this.#test(this.#room);
+    const matched = this.#test(body, this.#room);
     this.#room.left -= KEPT_OVERHEAD + body.record.size;
     this.#states.set(id, KEPT);
     this.#kept.set(id, { record: body, matched });
@@ -119,18 +125,19 @@ export class ItemMatcher {
 
   /** For walks that meet each item once, and then rows of several of its nodes if `isShared`. */
   matchOnce(id: ItemId, isShared: boolean): readonly Matched[] {
-    const row = this.#row;
     if (!this.#sifted(id)) return NOTHING;
-    row.itemId = id;
-    row.body = this.#reader.read(id);
-    return this.#test(isShared ? UNBOUNDED : null);
+    this.#row.itemId = id;
+    return this.#test(this.#reader.read(id), isShared ? UNBOUNDED : null);
   }
 
-  #test(room: Room | null): readonly Matched[] {
+  #test(body: Fields, room: Room | null): readonly Matched[] {
     const row = this.#row;
+    row.body = body;
+    this.#ctx.lookedAt(body.record.size);
     if (this.#item !== null && this.#item.test(row) !== TRUE) return NOTHING;
     if (this.#subs === null) return room === null ? ONCE : [{ index: 0, sub: null, texts: null, room }];
     const subs = this.#subs(row);
+    this.#ctx.foundSubs(subs.length);
     const out: Matched[] = [];
     for (let index = 0; index < subs.length; index++) {
       const sub = subs.at(index);

@@ -132,6 +132,7 @@ export class ItemSource {
     const item = !isAsked ? null : tests === null ? this.selected.item : tests.rest;
     const sieves = tests === null ? [] : sievesOf(tests, dictionary, row);
     return new ItemMatcher({
+      ctx: this.selected.ctx,
       row,
       dictionary,
       subs: this.selected.subs,

@@ -57,7 +57,7 @@ function* nodesOfItems(source: Source, row: Row, nodes: NodeSet): Generator<unde
   }
   const cursor = source.items.openPostings(row, nodes);
   for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
-    dictionary.addNodes(row.itemId, found);
+    if (hit.matched.length > 0) dictionary.addNodes(row.itemId, found);
     if (source.ctx.tick()) yield;
   }
   return found;
@@ -73,7 +73,9 @@ function* nodesOfLists(source: Source, row: Row, nodes: NodeSet, plan: ItemPlan)
     dictionary.readList(node, list);
     const { values, length } = list;
     for (let at = dictionary.stride - 1; at < length; at += dictionary.stride) {
-      if (matcher.match(values[at]!).length === 0) continue;
+      const isFound = matcher.match(values[at]!).length > 0;
+      if (matcher.isTickDue && source.ctx.tick()) yield;
+      if (!isFound) continue;
       found.add(node);
       break;
     }
