@@ -55,6 +55,8 @@ interface CompileContext {
   tick(): boolean;
   /** The same, to be called for each of many. */
   tickRow(): boolean;
+  /** An item of so many bytes is looked at: `tickRow` looks the sooner. */
+  lookedAt(bytes: number): void;
 }
 
 export interface CompileScope {
@@ -384,7 +386,7 @@ function onFacts(filter: JsonFilter, scope: CompileScope): Predicate {
     return onField(filter.root, scope, (value) => test(value as JsonValue));
   }
   const { first, missing, path, judge } = firstKeyTest(filter, scope.ctx.regex);
-  const member = new FactMember(first, path);
+  const member = new FactMember(first, path, (bytes) => scope.ctx.lookedAt(bytes));
   return {
     deps: NODE,
     test(row) {

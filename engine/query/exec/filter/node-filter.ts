@@ -139,6 +139,7 @@ function* byFact(
     if (scope.ctx.tickRow()) yield;
     const item = items[i]!;
     const fact = reader.read(item);
+    scope.ctx.lookedAt(fact.record.size);
     if (fact.name !== first) continue; // a long name shares its key with another
     const truth = judge(path.findInFact(fact));
     if (truth === TRUE) view.facts.addNodes(item, yes);

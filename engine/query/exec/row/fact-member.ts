@@ -42,12 +42,15 @@ interface Found {
 export class FactMember {
   readonly #finder: FactFinder;
   readonly #path: ValuePath;
+  readonly #onRead: (bytes: number) => void;
   /** By partition. */
   readonly #kept: (KeptItems<Found> | undefined)[] = [];
 
-  constructor(name: string, path: ValuePath) {
+  /** `onRead`: told the bytes of each fact that is read. */
+  constructor(name: string, path: ValuePath, onRead: (bytes: number) => void = () => {}) {
     this.#finder = new FactFinder(name);
     this.#path = path;
+    this.#onRead = onRead;
   }
 
   /** The row's node's item, 0 when it has none. */
@@ -60,7 +63,9 @@ export class FactMember {
     const kept = (this.#kept[row.part] ??= new KeptItems(row.view.facts.end));
     const known = kept.get(item);
     if (known !== undefined) return known.value;
-    const value = this.#path.findInFact(row.factReader.read(item));
+    const fact = row.factReader.read(item);
+    this.#onRead(fact.record.size);
+    const value = this.#path.findInFact(fact);
     if (kept.meets(item) && (typeof value !== 'object' || value === null)) kept.keep(item, { value });
     return value;
   }

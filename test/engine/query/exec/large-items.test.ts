@@ -6,6 +6,8 @@ import { openRequest } from '../../../../engine/query/request/run.ts';
 import { type Fleet, facts, NOW, newFleet, settings } from '../request/fleet.ts';
 
 const FACTS = 24;
+/** More than are looked at one by one. */
+const NODES = 40;
 const LEAVES = 500;
 /** Bytes of a long text. */
 const LENGTH = 40_000;
@@ -23,6 +25,9 @@ before(() => {
       valuesOf((fact) => 'x'.repeat(LENGTH + fact)),
     ),
   );
+  for (let node = 0; node < NODES; node++) {
+    fleet.apply('replace facts', 5, facts(`node${node}`, { own: 'x'.repeat(LENGTH + node) }));
+  }
   const manyLeaves = (fact: number) => Array.from({ length: LEAVES }, (_, leaf) => leaf * FACTS + fact);
   fleet.apply('replace facts', 5, facts('wide', valuesOf(manyLeaves)));
 });
@@ -40,6 +45,7 @@ function stepsOf(path: string, query: unknown): number {
   return steps;
 }
 
+const FEW_NODES = Array.from({ length: FACTS }, (_, node) => `node${node}`);
 const of = (certname: string) => ['=', 'certname', certname];
 const fails = ['~', 'value', 'x+y'];
 const passes = ['~', 'value', '^x+$'];
@@ -55,6 +61,8 @@ const QUERIES: readonly [string, string, unknown][] = [
     '/nodes',
     ['in', 'certname', ['extract', 'certname', ['select_facts', ['and', of('long'), fails]]]],
   ],
+  ['long values of the fact of a name', '/nodes', ['~', ['fact', 'own'], 'x+y']],
+  ['those of few nodes', '/nodes', ['and', ['in', 'certname', ['array', FEW_NODES]], ['~', ['fact', 'own'], 'x+y']]],
   ['leaves that are counted', '/fact-contents', ['extract', [['function', 'count']], of('wide')]],
   [
     'leaves in groups',
