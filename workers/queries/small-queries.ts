@@ -153,9 +153,15 @@ export class SmallQueries {
   /** The whole answer; null when the query is not as small as it seemed, or wrong: nothing has happened then. */
   answer(request: QueryRequest, shape: QueryShape, settings: QuerySettings): QueryResult | null {
     this.#tried++;
-    const store = { partitions: this.#store(), clock: clockFrom(Date.now()), stopwatch, slice: SLICE_MS };
-    const regexBudget = Math.min(settings.regexBudget, SLICE_MS);
-    const query = openRequest(request, store, { ...settings, regexBudget, timeoutMax: LONG_MS });
+    const end = this.#clock() + LONG_MS;
+    const store = {
+      partitions: this.#store(),
+      clock: clockFrom(Date.now()),
+      stopwatch,
+      cancelled: () => this.#clock() > end,
+      slice: SLICE_MS,
+    };
+    const query = openRequest(request, store, { ...settings, regexBudget: Math.min(settings.regexBudget, SLICE_MS) });
     try {
       query.step(this.#options.chunkSize);
       const { head, done, failure, plan, times } = query;
