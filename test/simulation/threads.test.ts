@@ -16,6 +16,7 @@ import { startRing } from '../../workers/ring/start-ring.ts';
 import { SubmissionRefused } from '../../workers/types.ts';
 import { checkStore } from '../support/check-store.ts';
 import { atEnd } from '../support/endings.ts';
+import { engineSettings } from '../support/engine-settings.ts';
 import { allOpen } from '../support/partitions.ts';
 import { querySettings } from '../support/query-settings.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
@@ -45,7 +46,7 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   const lines: string[] = [];
   const write = (...line: readonly [...object[], string]): void => void lines.push(line.at(-1) as string);
   const log: Log = { debug: write, info: write, warn: write, error: write, isLevelEnabled: () => true };
-  const ring = await startRing({ dir, partitions: 4, threads: THREADS, log });
+  const ring = await startRing({ dir, engine: engineSettings, partitions: 4, threads: THREADS, log });
   atEnd(t, () => ring.stop());
   const pool = new ThreadQueryPool({ dir, threads: 2, limits: queryPoolLimits, log });
   atEnd(t, () => pool.stop());

@@ -6,12 +6,12 @@ import { scratchDir } from '../../engine/store/file/layout.ts';
 import { openStoreInfo } from '../../engine/store/file/store-info.ts';
 import { type ActorData, serveActor } from './actor.ts';
 import type { WarmUp } from './actor-warm-up.ts';
-import { EngineHost, engineDefaults } from './engine-host.ts';
+import { EngineHost } from './engine-host.ts';
 
 /** In a store of its own, of one partition. */
 function warmUpWith(data: ActorData): WarmUp {
   const dir = scratchDir(data.dir, data.slots[0] ?? 0);
-  const settings = data.engine ?? engineDefaults;
+  const settings = data.engine;
   return {
     dir,
     open: (guard) => {
@@ -25,6 +25,6 @@ function warmUpWith(data: ActorData): WarmUp {
 serveActor((data) => {
   const { partitions, key } = openStoreInfo(data.dir);
   const fingerprints = new Fingerprints(key ?? newKey());
-  const settings = data.engine ?? engineDefaults;
+  const settings = data.engine;
   return (slot, guard) => new EngineHost({ dir: data.dir, slot, partitions, fingerprints, settings, guard });
 }, warmUpWith);

@@ -37,8 +37,7 @@ export interface ActorData {
   readonly givenUp: readonly GivenUp[];
   /** What waits may end the process: the main thread says when a held command is tried. */
   readonly isFeared: boolean;
-  /** null: the defaults. */
-  readonly engine: EngineSettings | null;
+  readonly engine: EngineSettings;
 }
 
 /** Opens a partition. Transactions that `apply` begins must run inside the guard. */

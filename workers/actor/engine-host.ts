@@ -14,7 +14,6 @@ import type { Batch } from '../../engine/store/batch.ts';
 import { partitionDir } from '../../engine/store/file/layout.ts';
 import { slotOf } from '../../engine/store/file/store-info.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
-import { DAY_MS } from '../../engine/time.ts';
 import { stopwatch } from '../system/clock.ts';
 import { libdeflate } from '../system/libdeflate.ts';
 import type { SweepKind, Timing } from './messages.ts';
@@ -30,16 +29,6 @@ export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns' | 'i
 
 /** Of this thread: its commands are decoded and applied one by one. Made for the first of them, as it takes some milliseconds. */
 let inflater: BodyInflater | null = null;
-
-export const engineDefaults: EngineSettings = {
-  resourceEventsTtl: 14 * DAY_MS,
-  factsBlocklist: [],
-  factsBlocklistType: 'literal',
-  decompressedMax: 256 << 20,
-  nodeTtl: 7 * DAY_MS,
-  nodePurgeTtl: 14 * DAY_MS,
-  reportTtl: 14 * DAY_MS,
-};
 
 interface EngineHostOptions {
   readonly dir: string;

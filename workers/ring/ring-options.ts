@@ -14,8 +14,8 @@ export interface RingOptions {
   readonly partitions?: number;
   /** Actor threads: at least one, at most one per partition. */
   readonly threads: number;
-  /** What the engine needs to know to apply commands and run retention. Default: `engineDefaults`. */
-  readonly engine?: EngineSettings;
+  /** What the engine needs to know to apply commands and run retention. */
+  readonly engine: EngineSettings;
   readonly limits?: Partial<RingLimits>;
   readonly metrics?: MetricsRegistry;
   readonly log?: Log;

@@ -441,7 +441,7 @@ export class Ring implements CommandRing {
 
   #makeSlots(positions: readonly number[]): void {
     const partitions = positions.length;
-    const { dir, engine = null, threads: wanted, priority = 'low', script = actorScript() } = this.#options;
+    const { dir, engine, threads: wanted, priority = 'low', script = actorScript() } = this.#options;
     const { batchMax: countMax, batchSizeMax: sizeMax, batchWorkMax: workMax } = this.#limits;
     const limits: BatchLimits = { countMax, sizeMax, workMax };
     const threads = Math.min(Math.max(1, wanted), partitions);

@@ -9,9 +9,10 @@ import type { QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import { warmUpRuns } from '../../../engine/ingest/warm-up.ts';
 import { scratchDir } from '../../../engine/store/file/layout.ts';
 import { type ActorWarmUpOptions, warmUpActor } from '../../../workers/actor/actor-warm-up.ts';
-import { EngineHost, engineDefaults } from '../../../workers/actor/engine-host.ts';
+import { EngineHost } from '../../../workers/actor/engine-host.ts';
 import type { Applied, Guard, PartitionHost } from '../../../workers/actor/partition-host.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 
 const NOW = Date.UTC(2026, 10, 25, 12);
 const unguarded: Guard = (work) => work();
@@ -22,7 +23,7 @@ const openHost = (dir: string): EngineHost =>
     slot: 0,
     partitions: 1,
     fingerprints: new Fingerprints(newKey()),
-    settings: engineDefaults,
+    settings: engineSettings,
     guard: unguarded,
   });
 

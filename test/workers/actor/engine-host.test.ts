@@ -4,9 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Fingerprints, newKey } from '../../../engine/fingerprint.ts';
-import { EngineHost, engineDefaults } from '../../../workers/actor/engine-host.ts';
+import { EngineHost } from '../../../workers/actor/engine-host.ts';
 import { submissionOf } from '../../support/commands.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -17,7 +18,7 @@ test('engine host: nothing refers to the bodies of a batch that is over', async 
     slot: 0,
     partitions: 1,
     fingerprints: new Fingerprints(newKey()),
-    settings: engineDefaults,
+    settings: engineSettings,
     guard: (work) => work(),
   });
   const bodyOf = (seq: number, payload: string): WeakRef<Uint8Array> => {

@@ -18,6 +18,7 @@ import { startRing } from '../../../workers/ring/start-ring.ts';
 import { threadScript } from '../../../workers/system/thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryPool } from '../../../workers/types.ts';
 import { replaceCatalog, resourcesOf, submissionOf } from '../../support/commands.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { pause, until, withTimeout } from '../../support/waiting.ts';
 
@@ -38,7 +39,7 @@ function factsOf(node: number): string {
 }
 
 before(async () => {
-  const ring = await startRing({ dir, partitions: 4, threads: 2 });
+  const ring = await startRing({ dir, engine: engineSettings, partitions: 4, threads: 2 });
   const outcomes = Array.from({ length: NODES }, async (_, node) => {
     const command = { command: 'replace facts', version: 5, certname: `n${node}`, payload: factsOf(node) };
     const { outcome } = await ring.submit(submissionOf(command), true);

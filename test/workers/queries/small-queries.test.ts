@@ -16,6 +16,7 @@ import {
 import { startRing } from '../../../workers/ring/start-ring.ts';
 import type { AnswerHead } from '../../../workers/types.ts';
 import { replaceCatalog, replaceFacts, resourcesOf, submissionOf } from '../../support/commands.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { pause } from '../../support/waiting.ts';
 
@@ -27,7 +28,7 @@ const NODES = 24;
 const TIME = 1_700_000_000_000;
 
 before(async () => {
-  const ring = await startRing({ dir, partitions: 2, threads: 1 });
+  const ring = await startRing({ dir, engine: engineSettings, partitions: 2, threads: 1 });
   const commands = Array.from({ length: NODES }, (_, node) => [
     replaceCatalog(`n${node}`, 1, TIME, node === 0 ? MANY : 2),
     replaceFacts(`n${node}`, 1, TIME),
@@ -208,7 +209,7 @@ test('small queries: the store is not opened while commands are applied, and non
 });
 
 test('small queries: a pool that has warmed up answers at once what was small, and sees what was applied since', async () => {
-  const ring = await startRing({ dir, threads: 1 });
+  const ring = await startRing({ dir, engine: engineSettings, threads: 1 });
   const pool = new ThreadQueryPool({ dir, threads: 1 });
   try {
     pool.open();

@@ -6,10 +6,12 @@ import { writeSync } from 'node:fs';
 import { startRing } from '../../../workers/ring/start-ring.ts';
 import { threadScript } from '../../../workers/system/thread-script.ts';
 import { submissionOf } from '../../support/commands.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 
 const [dir, partitions] = process.argv.slice(2) as [string, string];
 const ring = await startRing({
   dir,
+  engine: engineSettings,
   partitions: Number(partitions),
   threads: 2,
   script: threadScript('stub-actor', import.meta.url),

@@ -14,6 +14,7 @@ import { type Submission, SubmissionRefused } from '../../../workers/types.ts';
 import { submissionOf } from '../../support/commands.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { atEnd } from '../../support/endings.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 import { allOpen } from '../../support/partitions.ts';
 import { run } from '../../support/programs.ts';
 import { testNumber, testSeed } from '../../support/random.ts';
@@ -52,7 +53,13 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
     const life = (Math.imul(seed + kill, 2654435761) >>> 0) % 300;
     acknowledged.push(...(await runAndKill(dir, life)));
   }
-  const ring = await startRing({ dir, threads: 2, script, times: { flushDelay: 20, retryDelay: 50 } });
+  const ring = await startRing({
+    dir,
+    engine: engineSettings,
+    threads: 2,
+    script,
+    times: { flushDelay: 20, retryDelay: 50 },
+  });
   atEnd(t, () => ring.stop());
   await allOpen(ring);
   await until('everything is applied', () => ring.depth === 0);
@@ -146,6 +153,7 @@ test('full disk: submissions are refused with the reason, and taken again when t
   if (volume === null) return t.skip('needs a small file system');
   const { dir } = volume;
   const ring = await startRing({
+    engine: engineSettings,
     dir: join(dir, 'data'),
     partitions: PARTITIONS,
     threads: 2,

@@ -4,12 +4,14 @@
 import { startRing } from '../../../workers/ring/start-ring.ts';
 import { threadScript } from '../../../workers/system/thread-script.ts';
 import { submissionOf } from '../../support/commands.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 import { allOpen } from '../../support/partitions.ts';
 import { until } from '../../support/waiting.ts';
 
 const [dir, ...commands] = process.argv.slice(2) as [string, ...string[]];
 const ring = await startRing({
   dir,
+  engine: engineSettings,
   partitions: 3,
   threads: 2,
   script: threadScript('stub-actor', import.meta.url),

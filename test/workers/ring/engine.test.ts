@@ -13,12 +13,13 @@ import type { CommandOutcome } from '../../../engine/ingest/command/types.ts';
 import { slotOf } from '../../../engine/store/file/store-info.ts';
 import { Partition } from '../../../engine/store/partition.ts';
 import { withoutLeftovers } from '../../../server/leftovers.ts';
-import { type EngineSettings, engineDefaults } from '../../../workers/actor/engine-host.ts';
+import type { EngineSettings } from '../../../workers/actor/engine-host.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Ring } from '../../../workers/ring/ring.ts';
 import { startRing } from '../../../workers/ring/start-ring.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { atEnd } from '../../support/endings.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 import { ofPartitions } from '../../support/partitions.ts';
 import { pause, until } from '../../support/waiting.ts';
 
@@ -39,7 +40,7 @@ async function start(
     metrics,
     ...(onExpired !== undefined && { onExpired }),
     times: { flushDelay: 20, retryDelay: 50 },
-    engine: { ...engineDefaults, ...engine },
+    engine: { ...engineSettings, ...engine },
   });
   atEnd(t, () => ring.stop());
   return { ring, metrics };
@@ -321,6 +322,7 @@ test('a command that moves between partitions while they are copied is in the ba
   let go: () => void = () => {};
   const ring = await startRing({
     dir: data,
+    engine: engineSettings,
     partitions: 2,
     threads: 1,
     times: { flushDelay: 20 },
@@ -353,7 +355,7 @@ test('a command that moves between partitions while they are copied is in the ba
   const nodes = (of: string) => ofPartitions(of, (partition) => partition.counts().nodes);
   const restored = join(dir, 'restored');
   await restore({ source: target, data: restored, withoutLeftovers });
-  const again = await startRing({ dir: restored, threads: 1, times: { flushDelay: 20 } });
+  const again = await startRing({ dir: restored, engine: engineSettings, threads: 1, times: { flushDelay: 20 } });
   atEnd(t, () => again.stop());
   await until('it is applied again', async () => (await nodes(restored))[0] === 1);
   // Where it came from forgets it soon after the backup.

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { requireOwnFolder } from '../../../workers/ring/own-folder.ts';
 import { startRing } from '../../../workers/ring/start-ring.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 
 /** A folder with these files, by their paths in it; those that end in a slash are folders. */
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -69,7 +70,7 @@ test('own folder: what a start would write over or remove, and is something else
 
 test('own folder: nothing is done to one that is refused', async () => {
   const dir = folderWith({ 'scratch-001/notes': 'mine', running: 'mine', lock: 'mine' });
-  await assert.rejects(startRing({ dir, threads: 1 }), /is no data directory: .* but lock, /);
+  await assert.rejects(startRing({ dir, engine: engineSettings, threads: 1 }), /is no data directory: .* but lock, /);
   assert.deepEqual(readdirSync(dir, { recursive: true }).sort(), [
     'lock',
     'running',

@@ -27,6 +27,7 @@ import { MaintenanceUnavailable, type Submission, SubmissionRefused } from '../.
 import { submissionOf } from '../../support/commands.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { atEnd } from '../../support/endings.ts';
+import { engineSettings } from '../../support/engine-settings.ts';
 import { allOpen, ofPartitions } from '../../support/partitions.ts';
 import { pause, until } from '../../support/waiting.ts';
 import { applications } from './applications.ts';
@@ -59,7 +60,17 @@ async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {
     error: write('error'),
     isLevelEnabled: () => true,
   };
-  const ring = await startRing({ dir, partitions: PARTITIONS, threads: 2, script, times, metrics, log, ...rest });
+  const ring = await startRing({
+    dir,
+    engine: engineSettings,
+    partitions: PARTITIONS,
+    threads: 2,
+    script,
+    times,
+    metrics,
+    log,
+    ...rest,
+  });
   atEnd(t, () => ring.stop());
   return { ring, metrics, lines };
 }
@@ -273,7 +284,7 @@ test('ring: seqs go on above the positions of the partitions when the log is los
 test('ring: a second ring on the directory is refused', async (t) => {
   const dir = temporaryDirectory();
   await start(t, dir);
-  await assert.rejects(startRing({ dir, threads: 2, script }), /is used by another process/);
+  await assert.rejects(startRing({ dir, engine: engineSettings, threads: 2, script }), /is used by another process/);
 });
 
 test('ring: a command refused by the engine goes to the dead letters, whole', async (t) => {
