@@ -84,6 +84,9 @@ test('warm-up: routes that fail end nothing', async () => {
   assert.ok(count > 1 && answered >= count - 1, `${count} asked, ${answered} answered`);
 });
 
+/** Fewer than it asks itself, more than it waits for. */
+const FEW = 4;
+
 test('warm-up: a server with data asks itself, and neither metrics nor the query log know', async (t) => {
   const server = TestServer.prepare(t, {
     args: ['--partitions', '2', '--log-level', 'debug', '--log-queries'],
@@ -99,7 +102,8 @@ test('warm-up: a server with data asks itself, and neither metrics nor the query
   await server.start();
   const lines = (text: string) => server.logLines().filter(({ msg }) => msg === text) as { requests?: number }[];
   await until('it has warmed up', () => lines('warmed up').length > 0, 60_000);
-  assert.ok(lines('warmed up')[0]!.requests! > 20, JSON.stringify(lines('warmed up')));
+  // In the time that it has, which a busy machine shares with others.
+  assert.ok(lines('warmed up')[0]!.requests! > FEW, JSON.stringify(lines('warmed up')));
   const read = async (name: string): Promise<{ status: number; value?: { Count: number } }> =>
     JSON.parse((await server.ask(`/metrics/v2/read/${encodeURIComponent(`puppetlabs.puppetdb.${name}`)}`)).text);
   const queries = async () => (await read('database:name=PDBReadPool.pool.Usage')).value?.Count;
@@ -107,7 +111,7 @@ test('warm-up: a server with data asks itself, and neither metrics nor the query
   const known = async () => [(await queries()) ?? 0, (await requests()) ?? 0, lines('query').length] as const;
   const before = await known();
   // The server itself waits for a query or two before it calls itself ready.
-  assert.ok(before[0] < 10 && before[1] === 0 && before[2] < 10, String(before));
+  assert.ok(before[0] < FEW && before[1] === 0 && before[2] < FEW, String(before));
   await server.query('nodes');
   const after = before.map((count) => count + 1).join();
   await until('a client is known to all three', async () => String(await known()) === after);
