@@ -1,22 +1,22 @@
-// `application/x-www-form-urlencoded` the way PuppetDB's form decoder reads it: `+` is a space, a name without `=` has no
-// value, what has a broken percent escape is absent as a whole, a repeated name collects its values from the first one on that has any. A
-// text without any `=` is no form: it has no names.
+// `application/x-www-form-urlencoded` the way PuppetDB's form decoder reads it: `+` is a space, a name without `=` has an
+// empty value, what has a broken percent escape is absent as a whole, a repeated name collects its values. A text without any
+// `=` is no form: it has no names.
 
-/** null: the name came without a value. */
-export type FormValue = string | null | readonly (string | null)[];
+/** Several: the name came more than once. */
+export type FormValue = string | readonly string[];
 
 /** Names in order of their first appearance. */
 export function parseForm(text: string): Map<string, FormValue> {
-  const form = new Map<string, string | null | (string | null)[]>();
+  const form = new Map<string, string | string[]>();
   if (!text.includes('=')) return form;
   for (const part of text.split('&')) {
     if (part === '') continue;
     const equals = part.indexOf('=');
     const name = decodeComponent(equals < 0 ? part : part.slice(0, equals));
-    const value = equals < 0 ? null : decodeComponent(part.slice(equals + 1));
-    if (name === null || (value === null && equals >= 0)) continue;
+    const value = equals < 0 ? '' : decodeComponent(part.slice(equals + 1));
+    if (name === null || value === null) continue;
     const known = form.get(name);
-    if (known === undefined || known === null) form.set(name, value);
+    if (known === undefined) form.set(name, value);
     else if (Array.isArray(known)) known.push(value);
     else form.set(name, [known, value]);
   }

@@ -42,17 +42,12 @@ const INTEGER_MIN = -(2 ** 31);
 
 /** Whether the query parameters announce the form with the payload as the body. */
 export function isParameterForm(parameters: ReadonlyMap<string, FormValue>): boolean {
-  const command = parameters.get('command');
-  return command !== undefined && command !== null;
+  return parameters.has('command');
 }
 
 /** The envelope of the parameter form. Throws EnvelopeError. */
 export function envelopeOfParameters(parameters: ReadonlyMap<string, FormValue>): SentEnvelope {
-  const given = new Map<string, JsonValue>();
-  for (const [name, value] of parameters) {
-    // What is no parameter is refused also without a value.
-    if (value !== null || !KEYS.has(name)) given.set(name, value);
-  }
+  const given = new Map<string, JsonValue>(parameters);
   const command = given.get('command');
   // Several become the text of their list.
   const name = Array.isArray(command) ? printClojure(command) : command;

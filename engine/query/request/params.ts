@@ -45,7 +45,7 @@ interface ReadOptions {
   readonly pql: boolean;
 }
 
-/** Values by name. GET: text, null for a name without a value. POST: what the body holds. */
+/** Values by name. GET: text. POST: what the body holds. */
 type Values = Map<string, JsonValue>;
 
 /** Lists that stand for a name that came more than once in a URL. */
@@ -122,8 +122,6 @@ function parseUrlValues(values: Values, options: ReadOptions): void {
   if (typeof countsFilter === 'string') {
     values.set('counts_filter', parseJsonParameter(countsFilter, options.depthMax) ?? null);
   }
-  // Of other names without a value nothing counts.
-  if (values.get('count_by') === null) values.set('count_by', '');
 }
 
 function orRefuse<T>(parse: () => T, refusal: () => QueryError): T {

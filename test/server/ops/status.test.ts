@@ -76,6 +76,7 @@ test('status: bad parameters are refused with kind and message', async () => {
     ['/services?level=all', 'data-invalid', 'Invalid level: :all'],
     ['/services?timeout=0', 'data-invalid', 'Invalid timeout. Timeout must be greater than zero but was 0'],
     ['/services?timeout=x', 'data-invalid', 'Invalid timeout. Should be an integer but was x'],
+    ['/services?timeout&level=info', 'data-invalid', 'Invalid timeout. Should be an integer but was '],
     [
       '/services/status-service?service_status_version=x',
       'data-invalid',

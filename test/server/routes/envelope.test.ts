@@ -48,6 +48,7 @@ test('envelope: parameters become an envelope', () => {
   assert.equal(isParameterForm(parseForm('version=5&certname=a')), false);
   assert.equal(isParameterForm(parseForm('command')), false);
   assert.equal(isParameterForm(parseForm('command=')), true);
+  assert.equal(isParameterForm(parseForm('command&version=5')), true);
 });
 
 test('envelope: the producer timestamp counts when it is a time with a zone, else it is absent', () => {

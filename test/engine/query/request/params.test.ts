@@ -34,13 +34,26 @@ function refusal(read: () => unknown): string {
 const encode = encodeURIComponent;
 
 describe('parameters of a URL', () => {
-  it('are form-decoded; a name without a value counts as absent', () => {
+  it('are form-decoded; a name without a value has an empty one', () => {
     const params = get('query=%5B%22%3D%22%2C%22name%22%2C%22sp+ace%22%5D&limit=%2B5&pretty&include_total=TRUE');
     assert.deepEqual(params.query, ['=', 'name', 'sp ace']);
     assert.equal(params.limit, 5);
     assert.equal(params.pretty, false);
     assert.equal(params.includeTotal, true);
     assert.equal(get('').pretty, null);
+    assert.match(
+      refusal(() => get('origin=a&limit')),
+      /^Illegal value '' for :limit; expected a positive non-zero integer\.$/,
+    );
+    assert.match(
+      refusal(() => get('origin=a&offset')),
+      /^Illegal value '' for :offset; expected a non-negative integer\.$/,
+    );
+    assert.match(
+      refusal(() => get('origin=a&explain')),
+      /^Illegal value '' for :explain; expected `analyze`\.$/,
+    );
+    assert.deepEqual([get('origin=a&query').query, get('origin=a&order_by').orderBy], [null, null]);
   });
 
   it('a grouping of counts without a value is none that there is', () => {
@@ -147,7 +160,11 @@ describe('parameters of a URL', () => {
       refusal(() => get('x=1&x=2')),
       "Unsupported query parameter 'x'",
     );
-    assert.equal(get('limit&offset=%zz&limit=3&offset=1').limit, 3, 'what has no value does not count');
+    assert.equal(get('limit=3&offset=%zz&offset=1').offset, 1, 'what cannot be decoded does not count');
+    assert.equal(
+      refusal(() => get('limit&limit=3')),
+      "Query parameter 'limit' was sent more than once",
+    );
     const start = performance.now();
     assert.match(
       refusal(() => get('limit=1&'.repeat(100_000))),
