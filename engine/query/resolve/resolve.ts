@@ -192,6 +192,10 @@ function countedEvents(query: JsonValue, options: ResolveOptions): QueryTree {
   const resolved = bodyOptions(options);
   const scope = scopeOf('events', resolved);
   if (isArray(query) && query[0] === 'extract') throw badQuery("an 'extract' is not possible on event counts");
+  // With an entity alone it has nothing that could count.
+  if (isArray(query) && query[0] === 'from' && query.length > 2) {
+    throw badQuery("a 'from' is not possible on event counts");
+  }
   checkNames(scope, query, resolved);
   const filter = filterOf(scope, expand(scope, query, resolved), resolved);
   settle(resolved);

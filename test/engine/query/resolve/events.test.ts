@@ -296,6 +296,16 @@ describe('event counts', () => {
 
   it('event counts: an unknown operator is no filter', () => {
     assert.equal(resolveEventCounts({ summarizeBy: 'certname', query: json('["bogus","x"]') }).events.filter, null);
+    assert.equal(resolveEventCounts({ summarizeBy: 'certname', query: json('["from","events"]') }).events.filter, null);
+  });
+
+  it('event counts: a query of another form is refused', () => {
+    for (const query of ['["extract",["certname"]]', '["from","events",["=","status","failure"]]']) {
+      assert.throws(
+        () => resolveEventCounts({ summarizeBy: 'certname', query: json(query) }),
+        /is not possible on event/,
+      );
+    }
   });
 
   it('event counts: one comparison of one count', () => {
