@@ -41,8 +41,8 @@ function parameterEquals({ name, text, others = [] }: ParameterFilter): RowTest 
   const wanted = new Set<string>();
   for (const one of [text, ...others]) {
     wanted.add(one);
-    // Stored texts spell large integral doubles out: 1.0E10 is 10000000000 there.
-    if (/^-?\d\.\d+E\d+$/.test(one)) wanted.add(storedText(parseJson(one)));
+    // Stored texts spell large integral doubles out, and have no negative zero: 1.0E10 is 10000000000 there, also in a list.
+    if (plainBytes(one) === null) wanted.add(canonicalOfStored(storedText(parseJson(one))));
   }
   const find = finderOf(name);
   const isWanted = textTest(wanted);

@@ -91,6 +91,16 @@ test('equality holds as it does for the parsed value, of one text and of several
   );
 });
 
+test('a value is equal to itself however it is stored', () => {
+  for (const text of ['1e10', '-0.0', '[1e10]', '{"b":[-0.0,"x"],"a":{"c":1.5e300}}', '[12345678.5]', '"a\\u0000b"']) {
+    const value = parseJson(text);
+    const filter: ParameterFilter = { kind: 'parameter', op: '=', name: 'a', text: canonicalK(value) };
+    const { row } = rowOf(storedText({ a: value }));
+    assert.equal(parameterTest(filter, compileRegex)(row), TRUE, text);
+    assert.equal(parameterTest({ ...filter, text: '[1.5]', others: [filter.text] }, compileRegex)(row), TRUE, text);
+  }
+});
+
 test('a regular expression for the name and one for the text', () => {
   const patterns = fc.constantFrom('.', '^.$', 'x', '"', 'é', '^e', '1', '^"x"$', '^$');
   fc.assert(
