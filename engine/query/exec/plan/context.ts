@@ -45,8 +45,8 @@ export class Cancelled extends Error {
 }
 
 const TICK_ROWS = 64;
-/** So much of a long item is as much work as a row. */
-const ROW_BYTES = 512;
+/** So much of a long item is as much work as a row. More than most items have: small queries are to look at the clock as seldom as they did. */
+const ROW_BYTES = 2048;
 
 export class ExecContext {
   readonly #partitions: readonly Partition[];

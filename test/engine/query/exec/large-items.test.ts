@@ -10,7 +10,7 @@ const FACTS = 24;
 const NODES = 40;
 const LEAVES = 500;
 /** Bytes of a long text. */
-const LENGTH = 40_000;
+const LENGTH = 160_000;
 
 let fleet: Fleet;
 before(() => {
