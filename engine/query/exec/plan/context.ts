@@ -68,7 +68,7 @@ export class ExecContext {
     this.#partitions = partitions;
     this.options = options;
     this.#sliceEnd = options.clock() + options.slice;
-    this.#regexBudget = budgetOf(options.regexBudget, () => void this.tick());
+    this.#regexBudget = budgetOf(options.regexBudget, () => this.#look());
     this.trace = new Trace(options.stopwatch ?? options.clock);
   }
 
@@ -114,6 +114,12 @@ export class ExecContext {
     const now = this.options.clock();
     if (now > this.options.deadline()) throw new QueryError(500, 'Query exceeded timeout');
     return now >= this.#sliceEnd;
+  }
+
+  /** The same in the middle of a row, where nobody can yield: a slice that is used up ends with that row. */
+  #look(): void {
+    const left = this.#rowsLeft;
+    this.#rowsLeft = this.tick() ? 0 : left;
   }
 
   /** The same for every row of many: looks at the clock once in so many rows. */

@@ -111,6 +111,23 @@ describe('regex: budget of a query', () => {
   });
 });
 
+describe('regex: slices', () => {
+  it('end behind no more rows where patterns look at the clock themselves', async () => {
+    const fleet = newFleet(undefined, 1);
+    for (let i = 0; i < 150; i++) fleet.apply('replace facts', 5, facts(`n${i}`, { a: i }));
+    const stepsOf = (pattern: string): number => {
+      let steps = 0;
+      const query = JSON.stringify(['~', 'certname', pattern]);
+      const after = () => void steps++;
+      assert.equal(ask(fleet, { path: '/nodes', query: { query }, store: { slice: 0 }, after }).head.status, 200);
+      return steps;
+    };
+    const [plain, costly] = [stepsOf('[mn]x'), stepsOf('(n|m).*(a|b).*(c|d)x')];
+    await fleet.close();
+    assert.ok(plain > 2 && costly >= plain, `${plain}, ${costly}`);
+  });
+});
+
 describe('regex: texts that demand very many states', () => {
   // Which of the last characters were an `a` is a state of its own each time.
   const pattern = 'a(a|b){12}c';
