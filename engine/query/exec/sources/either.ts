@@ -134,7 +134,9 @@ class Telling {
     for (const item of dictionary.ids()) {
       if (ctx.tickRow()) yield;
       row.itemId = item;
-      row.body = reader.read(item);
+      const body = reader.read(item);
+      ctx.lookedAt(body.record.size);
+      row.body = body;
       if (test(row) === TRUE) into.items.set(item, 1);
     }
   }

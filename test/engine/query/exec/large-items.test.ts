@@ -53,6 +53,7 @@ const passes = ['~', 'value', '^x+$'];
 const QUERIES: readonly [string, string, unknown][] = [
   ['long values of a node, none of which passes', '/facts', ['and', of('long'), fails]],
   ['long values of all nodes, none of which passes', '/facts', fails],
+  ['long values, none of which passes, or those of a node', '/facts', ['or', of('none'), fails]],
   ['long values that are counted', '/facts', ['extract', [['function', 'count']], ['and', of('long'), passes]]],
   ['long values in groups', '/facts', ['extract', [['function', 'count'], 'name'], passes, ['group_by', 'name']]],
   ['long values within a subquery', '/nodes', ['in', 'certname', ['extract', 'certname', ['select_facts', fails]]]],
