@@ -156,6 +156,10 @@ test('envelope: a certname is blank when Java calls all of it white space', () =
   for (const certname of ['\u00a0', '\u2007', '\u202f', '\ufeff', '\u0085', '\u200b', ' \u00a0 ']) {
     assert.equal(parameters(ask(certname)).certname, certname);
   }
+  const bodyOf = (certname: string) => `{"command":"replace facts","version":5,"payload":{"certname":"${certname}"}}`;
+  const blanks = ' '.repeat(1 << 23);
+  assert.match(refusedBody(bodyOf(blanks)), /Certname must be a non-empty string\.$/);
+  assert.match(refusedBody(bodyOf(`${blanks}x`)), / is too long\.$/);
 });
 
 test('envelope: names of inherited properties are no commands', () => {
