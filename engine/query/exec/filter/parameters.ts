@@ -2,9 +2,9 @@
 // asks for one. Only values that a condition has to see as values are parsed.
 
 import { QUOTE } from '../../../json/ascii.ts';
-import { quote } from '../../../json/canonical.ts';
+import { canonicalK, quote } from '../../../json/canonical.ts';
 import { canonicalOfStored } from '../../../json/canonical-of-stored.ts';
-import { parseJson } from '../../../json/parse.ts';
+import { JsonError, parseJson } from '../../../json/parse.ts';
 import { endOfValue, keyAt, keyOf, memberAt, someMember } from '../../../json/scan.ts';
 import { storedText } from '../../../json/stored.ts';
 import type { Mark } from '../../../store/items/item-signatures.ts';
@@ -19,6 +19,7 @@ import { FALSE, type Truth, truthOf } from './truth.ts';
 
 type ParameterFilter = Extract<Filter, { kind: 'parameter' }>;
 type RowTest = (row: Row) => Truth;
+type TextTest = (bytes: Buffer, start: number, end: number) => boolean;
 
 const LITERAL = /^(?:true|false|null)$/;
 
@@ -37,24 +38,43 @@ function finderOf(name: string): (resource: StoredResource) => number {
 export const parameterTest = (filter: ParameterFilter, regex: CompileRegex): RowTest =>
   filter.op === '=' ? parameterEquals(filter) : parameterMatches(filter, regex);
 
-function parameterEquals({ name, text, others = [] }: ParameterFilter): RowTest {
+function parameterEquals(filter: ParameterFilter): RowTest {
+  const find = finderOf(filter.name);
+  // Many large numbers take long to be spelled out: not before there is a parameter to compare.
+  let isWanted: TextTest | null = null;
+  return (row) => {
+    const { record } = resourceOf(row);
+    const start = find(resourceOf(row));
+    if (start < 0) return FALSE;
+    isWanted ??= textTest(wantedBy(filter));
+    return truthOf(isWanted(record.bytes, start, record.endOf(RESOURCE.parameters)));
+  };
+}
+
+/** Canonical texts of what is stored of the values that are asked for, and those that were sent. */
+function wantedBy({ text, others = [] }: ParameterFilter): ReadonlySet<string> {
   const wanted = new Set<string>();
   for (const one of [text, ...others]) {
     wanted.add(one);
     // Stored texts spell large integral doubles out, and have no negative zero: 1.0E10 is 10000000000 there, also in a list.
-    if (plainBytes(one) === null) wanted.add(canonicalOfStored(storedText(parseJson(one))));
+    const stored = plainBytes(one) === null ? onceStored(one) : null;
+    if (stored !== null) wanted.add(stored);
   }
-  const find = finderOf(name);
-  const isWanted = textTest(wanted);
-  return (row) => {
-    const { record } = resourceOf(row);
-    const start = find(resourceOf(row));
-    return start < 0 ? FALSE : truthOf(isWanted(record.bytes, start, record.endOf(RESOURCE.parameters)));
-  };
+  return wanted;
+}
+
+/** The canonical text of what is stored of the value with that one; null: it is too deep, or too long, to be stored. */
+function onceStored(text: string): string | null {
+  try {
+    return canonicalK(parseJson(storedText(parseJson(text))));
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
 }
 
 /** Whether the canonical text of the value that is stored at `start` is one of these. Of a single string the bytes are compared. */
-function textTest(wanted: ReadonlySet<string>): (bytes: Buffer, start: number, end: number) => boolean {
+function textTest(wanted: ReadonlySet<string>): TextTest {
   const [only] = wanted;
   const plain = wanted.size === 1 ? plainBytes(only!) : null;
   if (plain === null)

@@ -101,6 +101,13 @@ test('a value is equal to itself however it is stored', () => {
   }
 });
 
+test('what is too deep, or too long, to be stored is equal to nothing', () => {
+  for (const text of [`${'['.repeat(1500)}${']'.repeat(1500)}`, `[${Array(900_000).fill('1.0E308').join(',')}]`]) {
+    const filter: ParameterFilter = { kind: 'parameter', op: '=', name: 'a', text };
+    assert.equal(parameterTest(filter, compileRegex)(rowOf('{"a":[1]}').row), FALSE);
+  }
+});
+
 test('a regular expression for the name and one for the text', () => {
   const patterns = fc.constantFrom('.', '^.$', 'x', '"', 'é', '^e', '1', '^"x"$', '^$');
   fc.assert(
