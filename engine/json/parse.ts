@@ -4,7 +4,7 @@
 // JSON.parse does the work when one cheap search over the text shows that it would lose nothing. Otherwise, and whenever
 // JSON.parse refuses, the parser below decides: it is the definition of what is accepted, and the only source of errors.
 
-import { Float, type JsonValue } from './value.ts';
+import { Float, type JsonValue, setMember } from './value.ts';
 
 export interface JsonLimits {
   /** Deepest nesting of arrays and objects; Infinity leaves the check to whoever walks the value, up to what recursion allows. */
@@ -374,12 +374,7 @@ class ExactParser {
     for (let expected: JsonExpected = 'key-or-close'; isOpen; expected = 'key') {
       const key = this.#key(expected);
       const value = this.#contained('value');
-      // Plain assignment would set the prototype.
-      if (key === '__proto__') {
-        Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-      } else {
-        object[key] = value;
-      }
+      setMember(object, key, value);
       isOpen = !this.#separator(0x7d);
     }
     this.#leave(outer);
