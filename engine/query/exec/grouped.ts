@@ -120,10 +120,10 @@ class GroupsOut {
 
   /** All groups, in order. */
   *emitInOrder(): Generator<undefined, void> {
-    const { limit, offset } = this.#tree;
     this.#group.rows = this.#grouping.size;
     this.#source.ctx.trace.enter(this.#output);
-    yield* this.#write(limit === null ? (yield* this.#inOrder()).subarray(offset) : yield* this.#first(offset, limit));
+    const isWhole = this.#end === Number.POSITIVE_INFINITY;
+    yield* this.#write(isWhole ? (yield* this.#inOrder()).subarray(this.#from) : yield* this.#first());
   }
 
   *#write(groups: Iterable<number>): Generator<undefined, void> {
@@ -137,10 +137,10 @@ class GroupsOut {
   }
 
   /** The numbers of the groups on the page. */
-  *#first(offset: number, limit: number): Generator<undefined, number[]> {
+  *#first(): Generator<undefined, number[]> {
     const { ctx } = this.#source;
     const orders = this.#orders();
-    const top = new TopEntries<number>(compareIn(orders), offset, offset + limit);
+    const top = new TopEntries<number>(compareIn(orders), this.#from, this.#end);
     for (let group = 0; group < this.#grouping.size; group++) {
       top.add(this.#grouping.orderKeys(group), () => group);
       if (ctx.tickRow()) yield;

@@ -3,7 +3,7 @@
 // is counted, and what lies behind is left, so that only rows that may be on it are put in order one by one.
 
 import type { FieldType } from '../../../schemas/entities.ts';
-import type { Filter, OrderTerm, QueryTree } from '../tree.ts';
+import { type Filter, type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
 import { foldRows } from './count/fold.ts';
 import { accessFor, typeOf } from './filter/filter.ts';
 import { type Compare, compareByTypes } from './order/order.ts';
@@ -113,7 +113,7 @@ export function* narrowed(tree: QueryTree, source: Source): Generator<undefined,
   const { limit, offset, orderBy } = tree;
   if (limit === null || limit === 0 || !source.countable) return null;
   const access = leading(orderBy, source);
-  const wanted = offset + limit;
+  const wanted = pageEnd(tree);
   if (access.length === 0 || Math.min(wanted, itemsIn(source)) > SHARES_MAX) return null;
   if ((yield* rowsOf(source)) < Math.max(ROWS_MIN, limit * ROWS_EACH)) return null;
   const terms = orderBy.slice(0, access.length);

@@ -40,9 +40,8 @@ export async function checkPartition(dir: string, slot: number, isBackup = false
     const damage = walkDataFile(path);
     if (damage.length > 0) return unread(...damage.map((text) => `${file}: ${text}`));
     const owns = (certname: string): boolean => slotOf(certname, info.partitions) === slot;
-    const { problems, position } = await (isBackup
-      ? withoutLock(path, () => checkRows(path, owns, true))
-      : checkRows(path, owns));
+    const check = () => checkRows(path, owns, isBackup);
+    const { problems, position } = await (isBackup ? withoutLock(path, check) : check());
     return { problems: problems.map(told), position };
   } catch (error) {
     if (error instanceof DataFileDamaged) return unread(`${error.file}: ${error.problem}`);
@@ -61,7 +60,7 @@ async function withoutLock<T>(partition: string, work: () => Promise<T>): Promis
   }
 }
 
-async function checkRows(path: string, owns: (certname: string) => boolean, asIs = false): Promise<PartitionCheck> {
+async function checkRows(path: string, owns: (certname: string) => boolean, asIs: boolean): Promise<PartitionCheck> {
   const partition = openPartition(path, { readOnly: true, asIs });
   try {
     return { problems: rowProblems(partition, owns), position: partition.position };

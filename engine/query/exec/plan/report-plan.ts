@@ -3,7 +3,7 @@
 
 import type { EntityName } from '../../../../schemas/entities.ts';
 import type { Clock, TimeSpan } from '../../../store/reports/report-times.ts';
-import type { CompareOp, Filter, QueryTree } from '../../tree.ts';
+import { type CompareOp, type Filter, pageEnd, type QueryTree } from '../../tree.ts';
 import { equalTo } from '../filter/conditions.ts';
 import { traitsOf } from '../row/entities.ts';
 
@@ -20,11 +20,13 @@ export interface TimeOrder {
 const clockOf = (entity: EntityName, field: string): Clock | 'producer' | null => traitsOf(entity).times[field] ?? null;
 
 /** The order in which the page of the tree comes, if that is one; null: no such order helps. */
-export function timeOrderOf({ entity, limit, offset, orderBy: [first] }: QueryTree): TimeOrder | null {
+export function timeOrderOf(tree: QueryTree): TimeOrder | null {
+  const { entity, limit, orderBy } = tree;
+  const [first] = orderBy;
   if (limit === null || first === undefined) return null;
   const { field, descending } = first;
   const clock = clockOf(entity, field);
-  return clock === null ? null : { descending, rows: offset + limit, clock: clock === 'producer' ? null : clock };
+  return clock === null ? null : { descending, rows: pageEnd(tree), clock: clock === 'producer' ? null : clock };
 }
 
 /** What narrows the reports to look at, or puts them in order. */

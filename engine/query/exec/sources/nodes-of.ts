@@ -74,7 +74,7 @@ function* nodesOfLists(source: Source, row: Row, nodes: NodeSet, plan: ItemPlan)
     const { values, length } = list;
     for (let at = dictionary.stride - 1; at < length; at += dictionary.stride) {
       const isFound = matcher.match(values[at]!).length > 0;
-      if (matcher.isTickDue && source.ctx.tick()) yield;
+      if (source.ctx.isTickDue && source.ctx.tick()) yield;
       if (!isFound) continue;
       found.add(node);
       break;

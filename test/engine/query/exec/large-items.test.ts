@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openRequest } from '../../../../engine/query/request/run.ts';
-import { type Fleet, facts, NOW, newFleet, settings } from '../request/fleet.ts';
+import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
 
 const FACTS = 24;
 /** More than are looked at one by one. */
@@ -35,13 +34,10 @@ after(() => fleet.close());
 
 /** Steps that the answer takes when each ends as soon as it may. */
 function stepsOf(path: string, query: unknown): number {
-  const queryString = `query=${encodeURIComponent(JSON.stringify(query))}`;
-  const store = { partitions: fleet.partitions, clock: () => NOW, slice: 0 };
-  const request = openRequest({ method: 'GET', path, api: 'query', queryString, body: null }, store, settings);
   let steps = 0;
-  for (; !request.done; steps++) request.step();
-  assert.equal(request.head?.status, 200, String(request.head?.body));
-  request.close();
+  const asked = { path, query: { query: JSON.stringify(query) }, store: { slice: 0 } };
+  const { head, text } = ask(fleet, { ...asked, after: () => steps++ });
+  assert.equal(head.status, 200, text);
   return steps;
 }
 
