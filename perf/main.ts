@@ -12,6 +12,7 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly program: Program
   latency: () => import('./latency.ts'),
   stream: () => import('./stream.ts'),
   connect: () => import('./connect.ts'),
+  benchmark: () => import('./benchmark.ts'),
   compare: () => import('./compare.ts'),
 };
 

@@ -4,7 +4,20 @@ const actions = new Set<() => void>();
 process.on('exit', () => {
   for (const action of actions) action();
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+let endSoon: (() => void) | null = null;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    const end = endSoon;
+    endSoon = null;
+    if (end === null) process.exit(1);
+    end();
+  });
+}
+
+/** Who is interrupted ends by this, where it is asked for; the second time at once. */
+export function onInterrupt(end: () => void): void {
+  endSoon = end;
+}
 
 /** What it returns takes it back. */
 export function atExit(action: () => void): () => void {

@@ -19,6 +19,8 @@ export interface Asked {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string | number>>;
   readonly body?: Buffer;
+  /** Ends it: what waits for its answer rejects. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Timed {
@@ -57,6 +59,7 @@ export class Client {
       method: asked.method ?? 'GET',
       agent: this.#agent,
       headers: { Accept: 'application/json', ...asked.headers },
+      ...(asked.signal === undefined ? {} : { signal: asked.signal }),
     });
     request.end(asked.body);
     return once(request, 'response').then(([response]) => response as http.IncomingMessage);

@@ -336,7 +336,8 @@ export class Fleet {
   }
 }
 
-const COMMANDS: Record<Kind, { command: string; version: number }> = {
+/** What a document of each kind is sent as. */
+export const COMMANDS: Readonly<Record<Kind, { readonly command: string; readonly version: number }>> = {
   facts: { command: 'replace_facts', version: 5 },
   catalog: { command: 'replace_catalog', version: 9 },
   report: { command: 'store_report', version: 8 },

@@ -1,7 +1,7 @@
 // What has been begun and is not waited for: requests that are made when they are due, whether or not those before were answered.
 
 export class Started {
-  readonly #all: Promise<void>[] = [];
+  readonly #running = new Set<Promise<void>>();
   #failure: Error | null = null;
 
   /** Whether one has failed: no more need be begun. */
@@ -10,16 +10,17 @@ export class Started {
   }
 
   add(work: Promise<void>): void {
-    this.#all.push(
-      work.catch((error: Error) => {
+    const running = work
+      .catch((error: Error) => {
         this.#failure ??= error;
-      }),
-    );
+      })
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
   }
 
   /** Resolves when all are done; rejects with what the first one failed with. */
   async done(): Promise<void> {
-    await Promise.all(this.#all);
+    await Promise.all(this.#running);
     if (this.#failure !== null) throw this.#failure;
   }
 }

@@ -2,7 +2,7 @@
 // Their figures mean nothing here and are not looked at.
 
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -56,8 +56,19 @@ async function resultOf<Result>(name: string, ...args: string[]): Promise<Result
 test('perf: --help lists every program, and each explains its options', async () => {
   const { status, out } = await perf('--help');
   assert.equal(status, 0);
-  for (const name of ['floor', 'floor-server', 'apply', 'ingest', 'queries', 'growth', 'latency', 'stream', 'connect'])
-    assert.match(out, new RegExp(`^ {2}${name} .*\\?$`, 'm'));
+  const names = [
+    'floor',
+    'floor-server',
+    'apply',
+    'ingest',
+    'queries',
+    'growth',
+    'latency',
+    'stream',
+    'connect',
+    'benchmark',
+  ];
+  for (const name of names) assert.match(out, new RegExp(`^ {2}${name} .*\\?`, 'm'));
   assert.match((await perf('ingest', '--help')).out, /--nodes N .*\(200; 4 with --small\)/);
 });
 
@@ -78,6 +89,7 @@ test('perf: bad usage is status 2 and says what is wrong', async () => {
     ['queries', '--only', 'no such query'],
     ['queries', '--repeat', '0'],
     ['growth', '--sizes', '1000,1100'],
+    ['benchmark', '--small', '--querier', 'cars', '--url', 'http://127.0.0.1:1'],
     ['stream', '--crawl', 'slowly'],
     ['ingest', '--small', '--url', 'nowhere'],
     ['ingest', '--small', '--url', 'http://127.0.0.1:1', '--pid', 'none'],
@@ -292,6 +304,39 @@ test('connect: connections that are kept, and new ones', async () => {
     ['kept', 'new'],
   );
   for (const { requests, cpuMs } of results) assert.ok(requests > 0 && cpuMs >= 0);
+});
+
+test('benchmark: hosts send so many runs, some of them changed; an archive of them sends, too', async () => {
+  interface Result {
+    readonly discarded: number;
+    readonly digest: string;
+    readonly waits: Record<'facts' | 'catalog' | 'report' | 'query', { readonly count: number }> & {
+      readonly errors: number;
+    };
+    readonly text: string;
+  }
+  const changing = ['--rand-perc', '100', '--catalog-query-pct', '100', '--catalog-query-n', '1'];
+  const changed = await resultOf<Result>('benchmark', ...changing);
+  const { facts, catalog, report, query, errors } = changed.waits;
+  assert.deepEqual(
+    [facts, catalog, report, query].map(({ count }) => count),
+    [12, 12, 12, 12],
+  );
+  assert.deepEqual([errors, changed.discarded], [0, 0]);
+  assert.match(changed.text, /^36 commands accepted in .* cmd\/s \(~\d+ nodes @ 30m\), 0 dead letters$/m);
+  assert.notEqual((await resultOf<Result>('benchmark')).digest, changed.digest);
+
+  const exported = join(dir, 'puppetdb-bak', 'facts');
+  mkdirSync(exported, { recursive: true });
+  const factset = { certname: 'a', environment: 'production', values: { kernel: 'Linux' }, producer: 'p' };
+  writeFileSync(join(exported, 'a.json'), JSON.stringify({ ...factset, producer_timestamp: '2026-01-01T00:00:00Z' }));
+  writeFileSync(join(exported, 'b.json'), '{');
+  const archive = join(dir, 'export.tgz');
+  execFileSync('tar', ['-czf', archive, '-C', dir, 'puppetdb-bak']);
+  const sent = await resultOf<Result>('benchmark', '--archive', archive, '--runinterval', '0.005', '--seconds', '1');
+  assert.match(sent.text, /1 facts, 0 catalogs, 0 reports from /);
+  assert.ok(sent.waits.facts.count > 6 && sent.waits.catalog.count === 0);
+  assert.equal(sent.digest, null);
 });
 
 test('latency: three phases, each with its waits', async () => {
