@@ -78,7 +78,7 @@ function endingFor(given: Given): AbortSignal {
   setMaxListeners(0, ending.signal);
   onInterrupt(() => ending.abort());
   if (given.text('seconds') !== null) {
-    setTimeout(() => ending.abort(), given.number('seconds', 0.1, 10_000_000) * 1000).unref();
+    setTimeout(() => ending.abort(), given.number('seconds', 0.1, 2_000_000) * 1000).unref();
   }
   return ending.signal;
 }

@@ -72,7 +72,7 @@ export function modeOf(given: Given): Mode {
     return { name: 'querier', queriers };
   }
   if (!hasCount && !hasInterval) throw new UsageError('must specify --nummsgs, --runinterval, or --querier.');
-  const interval = hasInterval ? given.number('runinterval', 0.001, 100_000) * MINUTE : USUAL_INTERVAL_MS;
+  const interval = hasInterval ? given.number('runinterval', 0.001, 30_000) * MINUTE : USUAL_INTERVAL_MS;
   if (!hasCount) return { name: 'runinterval', interval };
   if (hasInterval) console.error('Warning: --nummsgs and --runinterval provided. Running in --nummsgs mode.');
   const count = given.count('nummsgs', 1, 1_000_000);
