@@ -174,6 +174,8 @@ class Muster implements Server {
     this.#child = spawn(process.execPath, [...nodeArgs, program, 'start', ...where, ...secure, ...STEADY, ...args], {
       env: environment,
       stdio: ['ignore', 'ignore', log],
+      // What a terminal sends to a whole group is for the program, which ends the server when it has done with it.
+      detached: true,
     });
     closeSync(log);
     this.#forget = atExit(() => this.abandon());
