@@ -15,6 +15,8 @@ import { type Settings, settingEntries, settingRows } from '../schemas/config.ts
 import type { MetricsRegistry } from '../workers/metrics.ts';
 import type { ThreadQueryPool } from '../workers/queries/query-pool.ts';
 import type { QueryPool } from '../workers/types.ts';
+import { Access, type AccessOptions } from './access/access.ts';
+import { allowlistOf } from './access/allowlist.ts';
 import type { AccessLog } from './access-log.ts';
 import { logLevelsOf, wantsTls } from './config/check.ts';
 import type { Configuration } from './config/load.ts';
@@ -23,6 +25,7 @@ import { boundHost, shownHost } from './hosts.ts';
 import type { Mount, RequestRecord } from './http/exchange.ts';
 import type { HttpLimits } from './http/limits.ts';
 import { type Listener, type ListenerOptions, startListener } from './http/listener.ts';
+import { startTlsGate, type TlsGate } from './http/tls-gate.ts';
 import { warmUpFrontEnd } from './http/warm-up.ts';
 import type { Logger, Logs } from './log.ts';
 import { connectionsAllowed } from './open-files.ts';
@@ -34,9 +37,6 @@ import { countRestart, removePorts, writePorts } from './ready-files.ts';
 import { createMounts } from './routes/mounts.ts';
 import { startThreads } from './threads.ts';
 import type { ThreadsAhead } from './threads-ahead.ts';
-import { Access, type AccessOptions } from './tls/access.ts';
-import { allowlistOf } from './tls/allowlist.ts';
-import { startTlsGate, type TlsGate } from './tls/gate.ts';
 
 /** What clients are told: they refuse to work with a PuppetDB that is too old for them. */
 const PUPPETDB_VERSION = '8.8.1';

@@ -4,7 +4,8 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type Settings, settingEntries } from '../../schemas/config.ts';
-import { type Rules, readRules } from './authorization.ts';
+import type { Rules } from '../access/rules.ts';
+import { readRules } from './authorization.ts';
 import { checkSettings, noticesOf } from './check.ts';
 import { readConfigFiles } from './files.ts';
 import { type Notice, resolveSettings, type Sources } from './resolve.ts';

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { authorize, type Rules, readRules } from '../../../server/config/authorization.ts';
+import { authorize, type Rules } from '../../../server/access/rules.ts';
+import { readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
 import type { Notice } from '../../../server/config/resolve.ts';
 import type { Problem } from '../../../server/config/tree.ts';

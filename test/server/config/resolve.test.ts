@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { environmentOf, flagOf, settingEntries } from '../../../schemas/config.ts';
+import { allowlistOf, readNames } from '../../../server/access/allowlist.ts';
 import { readConfigFiles } from '../../../server/config/files.ts';
 import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
 import { resolveSettings, sourceText } from '../../../server/config/resolve.ts';
 import { parseSetting, printSetting } from '../../../server/config/values.ts';
-import { allowlistOf, readNames } from '../../../server/tls/allowlist.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-config-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -3,13 +3,13 @@
 // otherwise. Without an auth.conf cleartext may read status and metrics too, and HTTPS needs a certificate for metrics.
 
 import { X509Certificate } from 'node:crypto';
-import { authorize, type RuleRequest, type Rules } from '../config/authorization.ts';
 import { isBelow } from '../http/dispatch.ts';
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';
+import { readExtensions } from '../tls/certificate-extensions.ts';
+import { commonNameOf } from '../tls/distinguished-name.ts';
 import type { Allowlist } from './allowlist.ts';
-import { readExtensions } from './certificate-extensions.ts';
-import { commonNameOf } from './distinguished-name.ts';
+import { authorize, type RuleRequest, type Rules } from './rules.ts';
 
 export interface AccessOptions {
   readonly allowlist: Allowlist | null;

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
+import { Access } from '../../../server/access/access.ts';
 import { readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
 import type { Exchange, Reply } from '../../../server/http/exchange.ts';
 import type { Logger } from '../../../server/log.ts';
-import { Access } from '../../../server/tls/access.ts';
-import { makeCertificates, opensslMissing } from './certificates.ts';
+import { makeCertificates, opensslMissing } from '../tls/certificates.ts';
 
 const rules = readRules(
   parseHocon(

@@ -10,19 +10,19 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
+import { Access } from '../../../server/access/access.ts';
+import { allowlistOf } from '../../../server/access/allowlist.ts';
 import { readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
 import type { Problem } from '../../../server/config/tree.ts';
 import type { Exchange } from '../../../server/http/exchange.ts';
 import { type Listener, startListener } from '../../../server/http/listener.ts';
+import { type GateOptions, startTlsGate, type TlsGate } from '../../../server/http/tls-gate.ts';
 import type { Logger } from '../../../server/log.ts';
-import { Access } from '../../../server/tls/access.ts';
-import { allowlistOf } from '../../../server/tls/allowlist.ts';
-import { type GateOptions, startTlsGate, type TlsGate } from '../../../server/tls/gate.ts';
 import { cipherName } from '../../../server/tls/options.ts';
 import { silentLogs } from '../../support/logs.ts';
 import { until } from '../../support/waiting.ts';
-import { type Certificates, makeCertificates, opensslMissing } from './certificates.ts';
+import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
 
 const log = silentLogs().area('tls');
 /** Reasons of refused certificates that the gate's log tells, and the addresses that it gives with them and failed handshakes. */

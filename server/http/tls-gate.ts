@@ -1,6 +1,6 @@
 // The TLS gate: terminates TLS with client certificates and gives the decrypted connections to the HTTP listener in this
 // process, together with the name that the certificate proves. The name belongs to the connection and never travels in a
-// header, so no request can forge it. Who may do what on which path is decided behind the gate (access.ts).
+// header, so no request can forge it. Who may do what on which path is decided behind the gate (access/access.ts).
 //
 //   client ==TLS==> gate --(socket, client name)--> listener.accept
 //
@@ -9,11 +9,11 @@
 import type { Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { type Settings, settingRows } from '../../schemas/config.ts';
-import type { Listener } from '../http/listener.ts';
-import { addressOf, boundConnections, listenAt } from '../http/sockets.ts';
 import type { Logger } from '../log.ts';
-import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts';
-import { type SecureSettings, secureContextOptions } from './options.ts';
+import { type CertificateExtensions, readExtensions } from '../tls/certificate-extensions.ts';
+import { type SecureSettings, secureContextOptions } from '../tls/options.ts';
+import type { Listener } from './listener.ts';
+import { addressOf, boundConnections, listenAt } from './sockets.ts';
 
 export interface GateOptions {
   readonly settings: SecureSettings & Pick<Settings, 'httpsHost' | 'httpsPort' | 'clientAuth'>;
