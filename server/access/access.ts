@@ -3,8 +3,8 @@
 // otherwise. Without an auth.conf cleartext may read status and metrics too, and HTTPS needs a certificate for metrics.
 
 import { X509Certificate } from 'node:crypto';
-import { isBelow } from '../http/dispatch.ts';
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
+import { isBelow } from '../http/paths.ts';
 import type { Logger } from '../log.ts';
 import { readExtensions } from '../tls/certificate-extensions.ts';
 import { commonNameOf } from '../tls/distinguished-name.ts';

@@ -14,6 +14,7 @@ import {
   type Reply,
 } from './exchange.ts';
 import type { HttpExchange } from './http-exchange.ts';
+import { isBelow } from './paths.ts';
 import { badMessage, STARTING, textReply, unknownPath } from './replies.ts';
 
 interface DispatchOptions {
@@ -76,11 +77,6 @@ export function createDispatcher(options: DispatchOptions): (exchange: HttpExcha
     else run(mount.handler, exchange);
   };
 }
-
-/** Whether a path is the prefix itself or continues it with a slash. */
-export const isBelow = (path: string, prefix: string): boolean =>
-  path.startsWith(prefix) &&
-  (path.length === prefix.length || prefix === '' || path.charCodeAt(prefix.length) === 0x2f);
 
 function expectedFailure(error: unknown): Reply | null {
   if (error instanceof BodyTooLarge) return textReply(413, `Request body is larger than ${error.max} bytes`);

@@ -2,9 +2,9 @@
 // request has been read.
 
 import type { BodyWriter } from './exchange.ts';
-import type { GzipWriter } from './gzip/compressor.ts';
+import type { GzipWriter, Part } from './gzip/compressor.ts';
 import { gzipWriter } from './gzip/gzip.ts';
-import type { Part, Wire, WireHead } from './wire.ts';
+import type { Wire, WireHead } from './wire.ts';
 
 interface WriterContext {
   readonly count: (bytes: number) => void;

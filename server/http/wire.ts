@@ -19,12 +19,6 @@ export interface BodySink {
   end(): void;
 }
 
-/** Bytes of an answer that wait, and whom to tell once they are not needed any more. */
-export interface Part {
-  readonly chunk: Uint8Array;
-  readonly free: (() => void) | undefined;
-}
-
 export interface Wire {
   readonly method: string;
   /** Path and query string as sent. */

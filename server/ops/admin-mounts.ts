@@ -2,12 +2,12 @@
 
 import type { MetricsRegistry } from '../../workers/metrics.ts';
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
+import { pathBelow } from '../http/paths.ts';
 import { NOT_FOUND, prettyReply } from '../http/replies.ts';
 import { answerAdminCommand } from './admin.ts';
 import { answerExport, type ExportDeps } from './archive/export.ts';
 import { answerImport, type ImportDeps } from './archive/import.ts';
 import type { MaintenanceScheduler } from './maintenance.ts';
-import { pathBelow } from './paths.ts';
 import { answerSummaryStats, type SummaryDeps } from './summary-stats.ts';
 
 export interface AdminDeps extends ExportDeps, ImportDeps, SummaryDeps {

@@ -2,7 +2,7 @@
 // read the way management clients read it; what is not there has the value null.
 
 import { createHash } from 'node:crypto';
-import type { Json } from './json.ts';
+import type { Json } from '../json.ts';
 import type { BeanServer } from './metrics/bean-server.ts';
 import { parseObjectName } from './metrics/object-name.ts';
 

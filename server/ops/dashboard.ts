@@ -1,11 +1,11 @@
 // The dashboard: a page, and the figures it polls.
 
 import type { Exchange, Mount, Reply } from '../http/exchange.ts';
+import { pathBelow } from '../http/paths.ts';
 import { HTML_TYPE, isRead, NOT_FOUND, prettyReply } from '../http/replies.ts';
 import { dashboardData } from './dashboard-data.ts';
 import { dashboardPage } from './dashboard-page.ts';
 import type { BeanServer } from './metrics/bean-server.ts';
-import { pathBelow } from './paths.ts';
 
 /** The page needs nothing from outside, and may stand in a frame. */
 const PAGE_HEADERS = [

@@ -10,8 +10,8 @@ import type { MetricsRegistry } from '../../workers/metrics.ts';
 import { TIMER_MAX } from '../../workers/system/clock.ts';
 import { type CommandRing, type Maintenance as MaintenanceStep, MaintenanceStopped } from '../../workers/types.ts';
 import { inLargestUnit } from '../config/values.ts';
+import type { Json } from '../json.ts';
 import type { Logger } from '../log.ts';
-import type { Json } from './json.ts';
 
 export const CLEAN_TOKENS = [
   'expire_nodes',

@@ -3,7 +3,7 @@
 
 import { monotonicMs } from '../../workers/system/clock.ts';
 import type { Logger } from '../log.ts';
-import { type Asker, ask, type Question } from './internal-query.ts';
+import { type Asker, ask, type Question } from './questions/internal-query.ts';
 import type { Phase } from './status.ts';
 
 const KEPT_MS = 1000;

@@ -9,8 +9,8 @@ import { type FormValue, parseForm } from '../../engine/form.ts';
 import { JSON_TYPE } from '../../engine/query/request.ts';
 import type { Exchange, Mount } from '../http/exchange.ts';
 import { isRead, textReply, unknownPath } from '../http/replies.ts';
-import type { Json } from './json.ts';
-import type { ProcessFigures } from './process-figures.ts';
+import type { Json } from '../json.ts';
+import type { ProcessFigures } from './metrics/process-figures.ts';
 
 type ServiceState = 'running' | 'starting' | 'stopping' | 'error' | 'unknown';
 type DetailLevel = 'critical' | 'info' | 'debug';

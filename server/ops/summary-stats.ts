@@ -4,9 +4,18 @@
 
 import type { Exchange } from '../http/exchange.ts';
 import { prettyReply } from '../http/replies.ts';
+import { isJsonMap, type Json } from '../json.ts';
 import type { Logger } from '../log.ts';
-import { ACTIVE, ANY_STATE, type Asker, askNumber, askRows, askTotal, countOf, inactiveOf } from './internal-query.ts';
-import { isJsonMap, type Json } from './json.ts';
+import {
+  ACTIVE,
+  ANY_STATE,
+  type Asker,
+  askNumber,
+  askRows,
+  askTotal,
+  countOf,
+  inactiveOf,
+} from './questions/internal-query.ts';
 
 export interface SummaryDeps {
   readonly asker: Asker;

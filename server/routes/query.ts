@@ -5,8 +5,8 @@
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { kept } from '../../workers/queries/answer-slots.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from '../../workers/types.ts';
-import { isBelow } from '../http/dispatch.ts';
 import type { BodyWriter, Exchange, Handler, Reply } from '../http/exchange.ts';
+import { isBelow } from '../http/paths.ts';
 import { mediaType, NOT_FOUND, refuseMedia, textReply } from '../http/replies.ts';
 
 export interface QueryRouteDeps {

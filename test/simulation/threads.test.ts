@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { type Asker, askRows } from '../../server/ops/internal-query.ts';
+import { type Asker, askRows } from '../../server/ops/questions/internal-query.ts';
 import type { Log } from '../../workers/log.ts';
 import { ThreadQueryPool } from '../../workers/queries/query-pool.ts';
 import { queryPoolLimits } from '../../workers/queries/query-pool-options.ts';

@@ -1,5 +1,11 @@
 // What compresses answers: by the system's ISA-L where that can be called (isal.ts), by Node's zlib elsewhere (zlib.ts).
 
+/** Bytes of an answer that wait, and whom to tell once they are not needed any more. */
+export interface Part {
+  readonly chunk: Uint8Array;
+  readonly free: (() => void) | undefined;
+}
+
 /** Where the compressed bytes of an answer in parts go. */
 export interface GzipSink {
   /** false: no more until `resume`. */

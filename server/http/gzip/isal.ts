@@ -2,8 +2,7 @@
 // it is called.
 
 import { gunzipSync } from 'node:zlib';
-import type { Part } from '../wire.ts';
-import { type Compressor, type GzipSink, type GzipWriter, WAITING_MAX } from './compressor.ts';
+import { type Compressor, type GzipSink, type GzipWriter, type Part, WAITING_MAX } from './compressor.ts';
 import { Deflater, type IsalLibrary, isalLibrary } from './isal-library.ts';
 
 /** Has to be the same when it has been compressed and decompressed. */

@@ -7,7 +7,7 @@ import { joined } from '../../../engine/bytes.ts';
 import { parseJson } from '../../../engine/json/parse.ts';
 import { prettyBytes } from '../../../engine/json/pretty.ts';
 import { isObject } from '../../../engine/json/value.ts';
-import { RowSplitter } from '../row-splitter.ts';
+import { RowSplitter } from '../questions/row-splitter.ts';
 import { createAnonymizer } from './anonymizer.ts';
 import { anonymizationProfiles } from './profiles.ts';
 import { tarFile } from './tar.ts';

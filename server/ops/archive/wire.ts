@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalS } from '../../../engine/json/canonical.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, setMember } from '../../../engine/json/value.ts';
-import type { Question } from '../internal-query.ts';
+import type { Question } from '../questions/internal-query.ts';
 
 export type ArchiveKind = 'configure_expiration' | 'catalogs' | 'reports' | 'facts' | 'catalog_inputs';
 

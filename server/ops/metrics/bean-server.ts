@@ -2,7 +2,7 @@
 // where its figures come from is its source's business. Figures are taken once per answer (`reader`), so that the
 // attributes of one answer belong together.
 
-import type { Json } from '../json.ts';
+import type { Json } from '../../json.ts';
 import { matchesName, type ObjectName } from './object-name.ts';
 
 interface AttributeInfo {

@@ -1,7 +1,7 @@
 // From an attribute's value to what the answer shows of it: inner paths (a missing step gives null, a wildcard collects over
 // a level) and the limits that a client may set on depth, collections and the number of values.
 
-import type { Json } from '../json.ts';
+import type { Json } from '../../json.ts';
 import type { PathStep } from './request.ts';
 
 /** 0: no limit. */

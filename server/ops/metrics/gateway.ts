@@ -3,7 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../../engine/reason.ts';
-import { isJsonMap, type Json } from '../json.ts';
+import { isJsonMap, type Json } from '../../json.ts';
 import type { Bean, BeanServer } from './bean-server.ts';
 import { extract, type Limits } from './extract.ts';
 import { type ObjectName, parseObjectName } from './object-name.ts';

@@ -3,8 +3,16 @@
 
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { CommandRing } from '../../../workers/types.ts';
-import { ACTIVE, ANY_STATE, type Asker, askNumber, askTotal, countOf, inactiveOf } from '../internal-query.ts';
-import type { Json } from '../json.ts';
+import type { Json } from '../../json.ts';
+import {
+  ACTIVE,
+  ANY_STATE,
+  type Asker,
+  askNumber,
+  askTotal,
+  countOf,
+  inactiveOf,
+} from '../questions/internal-query.ts';
 
 interface GaugeDeps {
   readonly registry: MetricsRegistry;

@@ -4,12 +4,12 @@
 import { JSON_TYPE, TEXT_TYPE } from '../../../engine/query/request.ts';
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
+import { pathBelow } from '../../http/paths.ts';
 import { unknownPath } from '../../http/replies.ts';
-import type { Json } from '../json.ts';
-import { pathBelow } from '../paths.ts';
-import type { ProcessFigures } from '../process-figures.ts';
+import type { Json } from '../../json.ts';
 import { Gateway, type GatewayDeps } from './gateway.ts';
 import { createOldGateway } from './old-gateway.ts';
+import type { ProcessFigures } from './process-figures.ts';
 import { exposition, type ServerState } from './prometheus.ts';
 import { optionsOf } from './request.ts';
 

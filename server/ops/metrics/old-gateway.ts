@@ -4,9 +4,9 @@
 import { JSON_TYPE } from '../../../engine/query/request.ts';
 import { messageOf } from '../../../engine/reason.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
+import { pathBelow } from '../../http/paths.ts';
 import { textReply, unknownPath } from '../../http/replies.ts';
-import type { Json } from '../json.ts';
-import { pathBelow } from '../paths.ts';
+import type { Json } from '../../json.ts';
 import type { Bean, BeanServer } from './bean-server.ts';
 import { REQUESTS_MAX, turnsByVisits } from './gateway.ts';
 import { parseObjectName } from './object-name.ts';

@@ -1,10 +1,10 @@
 // The beans that every JVM has and that dashboards read (spec/operations.md 8.9), from this process's figures. One table per
 // bean: attribute, type, where its value comes from.
 
-import type { Json } from '../json.ts';
-import type { ProcessFigures, Usage } from '../process-figures.ts';
+import type { Json } from '../../json.ts';
 import { type AttributeRow, type Bean, type BeanKind, type BeanSource, createBean } from './bean-server.ts';
 import { type ObjectName, parseObjectName } from './object-name.ts';
+import type { ProcessFigures, Usage } from './process-figures.ts';
 
 type Rows<T> = readonly (readonly [name: string, type: string, read: (figures: T) => Json])[];
 

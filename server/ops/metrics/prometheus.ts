@@ -14,9 +14,8 @@ import {
   Timer,
 } from '../../../workers/metrics.ts';
 import { type Stages, stageBounds, stageNames } from '../../../workers/stages.ts';
-import type { ProcessFigures } from '../process-figures.ts';
-import type { StoreHealth } from '../status.ts';
 import { helpText } from './help-texts.ts';
+import type { ProcessFigures } from './process-figures.ts';
 
 interface Family {
   readonly type: 'counter' | 'gauge' | 'summary' | 'histogram';
@@ -111,7 +110,7 @@ const processFamilies: readonly (readonly [
 export interface ServerState {
   /** Muster's own version. */
   readonly version: string;
-  readonly health: Pick<StoreHealth, 'readable' | 'writable'>;
+  readonly health: { readonly readable: boolean; readonly writable: boolean };
   /** Bytes that the data directory may still take; null: not known. */
   readonly freeBytes: number | null;
 }

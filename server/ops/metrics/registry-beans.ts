@@ -18,7 +18,7 @@ import {
   Timer,
   type TimerSnapshot,
 } from '../../../workers/metrics.ts';
-import type { Json } from '../json.ts';
+import type { Json } from '../../json.ts';
 import {
   type AttributeRow,
   type Bean,

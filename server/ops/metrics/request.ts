@@ -1,7 +1,7 @@
 // Requests of the metrics gateway (Jolokia protocol 7.2): from a GET path, from a POST object or a list of them, to one
 // checked form. Says what was understood (`echo`), never what it means: carrying requests out is gateway.ts.
 
-import { isJsonMap, type Json } from '../json.ts';
+import { isJsonMap, type Json } from '../../json.ts';
 import { MalformedName, type ObjectName, parseObjectName } from './object-name.ts';
 
 /** A failure as clients of the JVM see it: class, message and a status that lives in the body. */

@@ -5,8 +5,8 @@ import { createDashboardMounts } from '../../../server/ops/dashboard.ts';
 import { BeanServer } from '../../../server/ops/metrics/bean-server.ts';
 import { createCatalogue } from '../../../server/ops/metrics/catalogue.ts';
 import { ProcessBeans } from '../../../server/ops/metrics/process-beans.ts';
+import { ProcessFigures } from '../../../server/ops/metrics/process-figures.ts';
 import { RegistryBeans } from '../../../server/ops/metrics/registry-beans.ts';
-import { ProcessFigures } from '../../../server/ops/process-figures.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { request } from './support.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ask, askNumber, askRows, askTotal } from '../../../server/ops/internal-query.ts';
+import { ask, askNumber, askRows, askTotal } from '../../../server/ops/questions/internal-query.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { FakePool, type PoolAnswer } from './support.ts';
 

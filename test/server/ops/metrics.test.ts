@@ -4,8 +4,8 @@ import { BeanServer } from '../../../server/ops/metrics/bean-server.ts';
 import { createCatalogue } from '../../../server/ops/metrics/catalogue.ts';
 import { createMetricsMounts } from '../../../server/ops/metrics/mounts.ts';
 import { ProcessBeans } from '../../../server/ops/metrics/process-beans.ts';
+import { ProcessFigures } from '../../../server/ops/metrics/process-figures.ts';
 import { RegistryBeans } from '../../../server/ops/metrics/registry-beans.ts';
-import { ProcessFigures } from '../../../server/ops/process-figures.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { type Asked, request } from './support.ts';
 

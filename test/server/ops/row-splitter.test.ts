@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { RowSplitter } from '../../../server/ops/row-splitter.ts';
+import { RowSplitter } from '../../../server/ops/questions/row-splitter.ts';
 
 /** The rows of the text, which comes in parts that end there. */
 function rowsOf(text: string, places: readonly number[] = []): string[] {

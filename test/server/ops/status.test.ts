@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProcessFigures } from '../../../server/ops/process-figures.ts';
+import { ProcessFigures } from '../../../server/ops/metrics/process-figures.ts';
 import { createStatusMounts, type StoreHealth } from '../../../server/ops/status.ts';
 import { request } from './support.ts';
 

@@ -1,10 +1,10 @@
 // Questions the server asks itself, on the same way as clients' queries: through the query pool. Answers come whole (small
 // ones) or in parts with back-pressure (rows, exports), never as a pile of unknown height.
 
-import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
-import { kept } from '../../workers/queries/answer-slots.ts';
-import type { AnswerHead, QueryPool } from '../../workers/types.ts';
-import { isJsonMap, type Json } from './json.ts';
+import type { QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
+import { kept } from '../../../workers/queries/answer-slots.ts';
+import type { AnswerHead, QueryPool } from '../../../workers/types.ts';
+import { isJsonMap, type Json } from '../../json.ts';
 import { RowSplitter } from './row-splitter.ts';
 
 export interface Asker {

@@ -1,9 +1,9 @@
 // Cuts the UTF-8 text of a JSON list into the texts of its elements, however it arrives. Reads every byte once, and of those within
 // strings four at a time.
 
-import { textOf, wordsOf } from '../../engine/bytes.ts';
-import { BACKSLASH, CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, OPEN_MAP, QUOTE } from '../../engine/json/ascii.ts';
-import { hasStop, STOPS } from '../../engine/json/stops.ts';
+import { textOf, wordsOf } from '../../../engine/bytes.ts';
+import { BACKSLASH, CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, OPEN_MAP, QUOTE } from '../../../engine/json/ascii.ts';
+import { hasStop, STOPS } from '../../../engine/json/stops.ts';
 
 export class RowSplitter {
   /** Parts of the element that is not complete yet. */

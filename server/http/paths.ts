@@ -1,6 +1,11 @@
-// Paths below a mount, as handlers of operational routes want them.
+// Paths below the prefix of a mount.
 
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Whether a path is the prefix itself or continues it with a slash. */
+export const isBelow = (path: string, prefix: string): boolean =>
+  path.startsWith(prefix) &&
+  (path.length === prefix.length || prefix === '' || path.charCodeAt(prefix.length) === 0x2f);
 
 /** Path below a mount's prefix, percent-decoded: empty, or beginning with a slash. null: the path only looks alike. */
 export function pathBelow(exchange: Exchange, prefix: string): string | null {

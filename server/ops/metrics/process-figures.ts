@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { arch, availableParallelism, freemem, hostname, loadavg, platform, release, totalmem } from 'node:os';
 import { constants, PerformanceObserver, performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
-import { filesAllowed } from '../open-files.ts';
+import { filesAllowed } from '../../open-files.ts';
 
 export interface Usage {
   readonly init: number;
