@@ -62,36 +62,32 @@ interface Block {
   readonly paging: readonly Clause[];
 }
 
-interface PqlLimits {
-  /** Deepest nesting of parentheses, negations, lists and embedded queries. */
-  readonly depthMax: number;
-}
-
 /**
- * Compiles a PQL text to the AST it stands for, `["from", entity, ...]`.
+ * Compiles a PQL text to the AST it stands for, `["from", entity, ...]`. `depthMax`: deepest nesting of parentheses, negations, lists and
+ * embedded queries.
  * Throws QueryError 400: `PQL parse error at ...`, or for a text that parses but holds an impossible value
  * (`For input string: "..."`, an unknown escape, paging inside a subquery).
  */
-export function parsePql(text: string, limits: PqlLimits = { depthMax: 1000 }): JsonValue {
+export function parsePql(text: string, depthMax: number): JsonValue {
   try {
-    return parse(text, limits);
+    return parse(text, depthMax);
   } catch (error) {
     // The thread's stack may be smaller than depthMax needs; the parser has no state that outlives the call.
-    if (error instanceof RangeError) throw tooDeep(limits.depthMax);
+    if (error instanceof RangeError) throw tooDeep(depthMax);
     throw error;
   }
 }
 
 const tooDeep = (depthMax: number): QueryError => badQuery(`PQL query is nested deeper than ${depthMax} levels`);
 
-function parse(text: string, limits: PqlLimits): JsonValue {
-  const parser = new Parser(text, limits.depthMax, -1);
+function parse(text: string, depthMax: number): JsonValue {
+  const parser = new Parser(text, depthMax, -1);
   const ast = parser.query();
   if (ast !== undefined) {
     if (parser.impossible !== null) throw parser.impossible;
     return ast;
   }
-  const second = new Parser(text, limits.depthMax, parser.furthest);
+  const second = new Parser(text, depthMax, parser.furthest);
   second.query();
   throw parseFailure(text, parser.furthest, second.expected);
 }

@@ -137,7 +137,7 @@ const AST_START = /^[ \t\n\v\f\r]*\[/;
 function parseQueryText(query: JsonValue, options: ReadOptions): JsonValue {
   if (query === null) return null;
   if (typeof query !== 'string') throw illegal('query', query, 'expected a JSON array.');
-  if (options.pql && !AST_START.test(query)) return parsePql(query, { depthMax: options.depthMax });
+  if (options.pql && !AST_START.test(query)) return parsePql(query, options.depthMax);
   return parseJsonQuery(query, options.depthMax) ?? null;
 }
 

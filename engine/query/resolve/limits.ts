@@ -4,10 +4,10 @@
 import { isArray, isObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 
-const QUERY_DEPTH_MAX = 500;
 const QUERY_VALUES_MAX = 2_000_000;
 
 interface Limits {
+  /** Levels of nesting; absent: any. */
   readonly depthMax?: number | undefined;
   /** Set: the query is one of the older filter language, which has an error of its own for a list that begins with null. */
   readonly distinct?: object | null | undefined;
@@ -15,7 +15,7 @@ interface Limits {
 
 /** Throws 400 for a tree beyond the bounds, and for a list that begins with null (PuppetDB fails on these). */
 export function checkLimits(query: JsonValue, limits: Limits): void {
-  const depthMax = limits.depthMax ?? QUERY_DEPTH_MAX;
+  const depthMax = limits.depthMax ?? Number.POSITIVE_INFINITY;
   const takesNull = (limits.distinct ?? null) !== null;
   let level: readonly JsonValue[] = [query];
   let count = 1;

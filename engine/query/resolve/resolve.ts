@@ -43,7 +43,7 @@ export interface ResolveOptions {
   readonly addAgentReportFilter?: boolean | undefined;
   readonly edition?: 'community' | 'enterprise' | undefined;
   readonly vocabulary?: 'neutral' | 'puppetdb' | undefined;
-  /** Levels of nesting a query may have. */
+  /** Levels of nesting a query may have; absent: any. */
   readonly depthMax?: number | undefined;
 }
 
