@@ -1,6 +1,7 @@
 // `muster delete`: removes all data of nodes, at once and for good.
 
 import { createInterface } from 'node:readline/promises';
+import { ANY_STATE } from '../../engine/query/resolve/defaults.ts';
 import { printable } from '../printable.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
@@ -25,9 +26,7 @@ export const command: CliCommand = {
     let unknown = 0;
     for (const certname of args.positionals) {
       // Not by its path, which would be another one for a name of dots.
-      const query = encodeURIComponent(
-        JSON.stringify(['and', ['=', 'certname', certname], ['=', 'node_state', 'any']]),
-      );
+      const query = encodeURIComponent(JSON.stringify(['and', ['=', 'certname', certname], ANY_STATE]));
       const found = await client.askText({ method: 'GET', path: `/pdb/query/v4/nodes?query=${query}` });
       if ((JSON.parse(found) as unknown[]).length === 0) {
         unknown++;

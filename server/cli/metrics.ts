@@ -1,5 +1,6 @@
 // Figures of a running server, from /metrics/v2, for the commands that need some.
 
+import { PUPPETDB_DOMAIN } from '../ops/metrics/object-name.ts';
 import type { Client } from './client.ts';
 
 export interface MetricOf {
@@ -8,11 +9,13 @@ export interface MetricOf {
   readonly attribute: string;
 }
 
-const DOMAIN = 'puppetlabs.puppetdb.';
-
 /** The numbers, null for one that the server does not have. Rejects with CliFailure when it lets nobody read them. */
 export async function readMetrics(client: Client, metrics: readonly MetricOf[]): Promise<(number | null)[]> {
-  const requests = metrics.map(({ bean, attribute }) => ({ type: 'read', mbean: DOMAIN + bean, attribute }));
+  const requests = metrics.map(({ bean, attribute }) => ({
+    type: 'read',
+    mbean: `${PUPPETDB_DOMAIN}.${bean}`,
+    attribute,
+  }));
   const text = await client.askText({
     method: 'POST',
     path: '/metrics/v2',

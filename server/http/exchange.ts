@@ -3,6 +3,9 @@
 
 import type { CertificateExtensions } from '../tls/certificate-extensions.ts';
 
+/** What a request came by: a connection in cleartext, or one through the TLS gate. */
+export type ListenerKind = 'http' | 'https';
+
 export interface Exchange {
   readonly method: string;
   /** Path as sent, percent-encoded, without the query string. */
@@ -12,7 +15,7 @@ export interface Exchange {
   /** Header value by lower-case name; empty text when the header was not sent (`has` tells the difference). */
   header(name: string): string;
   has(name: string): boolean;
-  readonly listener: 'http' | 'https';
+  readonly listener: ListenerKind;
   /** Common name of the verified client certificate, null on cleartext. */
   readonly clientName: string | null;
   /** What that certificate says beside the name; null on cleartext, and when it cannot be read. */
@@ -99,7 +102,7 @@ export interface RequestRecord {
   readonly method: string;
   readonly path: string;
   readonly queryString: string;
-  readonly listener: 'http' | 'https';
+  readonly listener: ListenerKind;
   readonly remoteAddress: string;
   readonly clientName: string | null;
   readonly referer: string;

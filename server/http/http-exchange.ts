@@ -12,6 +12,7 @@ import {
   type BodyWriter,
   ClientGone,
   type Exchange,
+  type ListenerKind,
   type Reply,
   type ReplyHead,
   type RequestRecord,
@@ -35,7 +36,7 @@ export class HttpExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly queryString: string;
-  readonly listener: 'http' | 'https';
+  readonly listener: ListenerKind;
   readonly clientName: string | null;
   readonly remoteAddress: string;
 

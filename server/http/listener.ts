@@ -11,7 +11,7 @@
 
 import type { Duplex } from 'node:stream';
 import { createDispatcher } from './dispatch.ts';
-import type { Exchange, Mount, RequestRecord } from './exchange.ts';
+import type { Exchange, ListenerKind, Mount, RequestRecord } from './exchange.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { Budget, HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { NodeServer } from './node-wire.ts';
@@ -25,7 +25,7 @@ type ListenerAddress =
 export interface ListenerOptions {
   readonly at: ListenerAddress;
   /** What the exchanges of this listener say they came by. */
-  readonly kind: 'http' | 'https';
+  readonly kind: ListenerKind;
   readonly mounts: readonly Mount[];
   /** true until the server can serve: everything below `/pdb` answers 503. */
   readonly isStarting: () => boolean;

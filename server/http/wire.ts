@@ -6,6 +6,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { CertificateExtensions } from '../tls/certificate-extensions.ts';
+import type { ListenerKind } from './exchange.ts';
 
 export interface WireHead {
   readonly status: number;
@@ -27,7 +28,7 @@ export interface Wire {
   header(name: string): string;
   has(name: string): boolean;
   readonly remoteAddress: string;
-  readonly listener: 'http' | 'https';
+  readonly listener: ListenerKind;
   readonly clientName: string | null;
   clientExtensions(): CertificateExtensions | null;
   /** Whether the request announces a body (a length other than 0, or chunks). */

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { Json } from '../json.ts';
 import type { BeanServer } from './metrics/bean-server.ts';
-import { parseObjectName } from './metrics/object-name.ts';
+import { PUPPETDB_DOMAIN, parseObjectName } from './metrics/object-name.ts';
 
 export interface Meter {
   readonly description: string;
@@ -28,12 +28,11 @@ interface MeterRow {
   readonly clampToZero?: number;
 }
 
-const PREFIX = 'puppetlabs.puppetdb';
-const population = (name: string): string => `${PREFIX}.population:name=${name}`;
-const storage = (name: string): string => `${PREFIX}.storage:name=${name}`;
-const queue = (name: string): string => `${PREFIX}.mq:name=global.${name}`;
-const http = (name: string): string => `${PREFIX}.http:name=${name}.service-time`;
-const deadLetters = (name: string): string => `${PREFIX}.dlo:name=global.${name}`;
+const population = (name: string): string => `${PUPPETDB_DOMAIN}.population:name=${name}`;
+const storage = (name: string): string => `${PUPPETDB_DOMAIN}.storage:name=${name}`;
+const queue = (name: string): string => `${PUPPETDB_DOMAIN}.mq:name=global.${name}`;
+const http = (name: string): string => `${PUPPETDB_DOMAIN}.http:name=${name}.service-time`;
+const deadLetters = (name: string): string => `${PUPPETDB_DOMAIN}.dlo:name=global.${name}`;
 
 function row(
   description: string,

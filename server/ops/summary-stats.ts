@@ -2,20 +2,12 @@
 // slow on a large store. Members that describe PostgreSQL's own statistics hold the closest there is: row counts by table,
 // no indexes, one line about the database. A figure that cannot be had is left empty and logged.
 
+import { ACTIVE_FILTER, ANY_STATE } from '../../engine/query/resolve/defaults.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { prettyReply } from '../http/replies.ts';
 import { isJsonMap, type Json } from '../json.ts';
 import type { Logger } from '../log.ts';
-import {
-  ACTIVE,
-  ANY_STATE,
-  type Asker,
-  askNumber,
-  askRows,
-  askTotal,
-  countOf,
-  inactiveOf,
-} from './questions/internal-query.ts';
+import { type Asker, askNumber, askRows, askTotal, countOf, inactiveOf } from './questions/internal-query.ts';
 
 export interface SummaryDeps {
   readonly asker: Asker;
@@ -52,7 +44,7 @@ const figures: Readonly<Record<string, Figure>> = {
   },
   index_usage: async () => [],
   node_activity: async (asker) => {
-    const active = await askNumber(asker, { path: '/nodes', query: countOf(ACTIVE) });
+    const active = await askNumber(asker, { path: '/nodes', query: countOf(ACTIVE_FILTER) });
     const all = await askNumber(asker, { path: '/nodes', query: countOf(ANY_STATE) });
     const rows = [
       { count: active, active: true },

@@ -10,9 +10,9 @@ import { type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
 
 type Clause = readonly JsonValue[];
 
-export const ACTIVE_FILTER: JsonValue = ['=', 'node_state', 'active'];
+export const ACTIVE_FILTER = ['=', 'node_state', 'active'] as const;
 /** A condition that is none. */
-export const ANY_STATE: JsonValue = ['=', 'node_state', 'any'];
+export const ANY_STATE = ['=', 'node_state', 'any'] as const;
 
 /** The query restricted by one more filter; `extract` and `from` keep their place around it. */
 export function addFilter(query: JsonValue, filter: JsonValue): JsonValue {

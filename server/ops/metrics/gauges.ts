@@ -1,18 +1,11 @@
 // Gauges whose figures are computed when somebody looks: the population (asked of the store through queries, kept for a
 // while), the share of duplicate catalogs, and the two pools that stand for PuppetDB's database connections.
 
+import { ACTIVE_FILTER, ANY_STATE } from '../../../engine/query/resolve/defaults.ts';
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { CommandRing } from '../../../workers/types.ts';
 import type { Json } from '../../json.ts';
-import {
-  ACTIVE,
-  ANY_STATE,
-  type Asker,
-  askNumber,
-  askTotal,
-  countOf,
-  inactiveOf,
-} from '../questions/internal-query.ts';
+import { type Asker, askNumber, askTotal, countOf, inactiveOf } from '../questions/internal-query.ts';
 
 interface GaugeDeps {
   readonly registry: MetricsRegistry;
@@ -45,7 +38,7 @@ export function registerGauges(deps: GaugeDeps): void {
 function registerPopulation({ registry, asker, clock }: GaugeDeps): void {
   const nodes = (filter: Json): (() => Promise<number | null>) =>
     kept(clock, NODES_KEPT_MS, () => askNumber(asker, { path: '/nodes', query: countOf(filter) }));
-  const active = nodes(ACTIVE);
+  const active = nodes(ACTIVE_FILTER);
   const all = nodes(ANY_STATE);
   const inactive = async (): Promise<number | null> => {
     const [known, found] = [await active(), await all()];

@@ -4,6 +4,9 @@
 // The order of properties never matters; the canonical form has them sorted. Refusals carry the texts that clients of the
 // JVM know (spec/operations.md 7.6).
 
+/** What the domains of PuppetDB's metrics begin with. */
+export const PUPPETDB_DOMAIN = 'puppetlabs.puppetdb';
+
 export class MalformedName extends Error {
   constructor(message: string) {
     super(message);

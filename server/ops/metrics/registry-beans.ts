@@ -27,9 +27,9 @@ import {
   createBean,
   type OperationInfo,
 } from './bean-server.ts';
-import { type ObjectName, parseObjectName } from './object-name.ts';
+import { type ObjectName, PUPPETDB_DOMAIN, parseObjectName } from './object-name.ts';
 
-const PRIMARY_PREFIX = 'puppetlabs.puppetdb.';
+const PRIMARY_PREFIX = `${PUPPETDB_DOMAIN}.`;
 const NEUTRAL_PREFIX = 'cm.db.';
 
 /** By domain: what the names of metrics begin with, and what they may begin with instead. */

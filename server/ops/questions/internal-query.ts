@@ -13,9 +13,6 @@ export interface Asker {
   readonly querySettings: () => QuerySettings;
 }
 
-/** Of nodes in any state. */
-export const ANY_STATE: Json = ['=', 'node_state', 'any'];
-export const ACTIVE: Json = ['=', 'node_state', 'active'];
 /** How many rows the filter leaves. */
 export const countOf = (filter: Json): Json => ['extract', [['function', 'count']], filter];
 
