@@ -61,7 +61,7 @@ test('clock: a clock that is set ends no query and no thread, and expires nothin
     // Longer than the watch over hanging threads takes to look.
     await pause(2500);
     const reading = reader.readSlowly(100_000_000);
-    const received = await reader.until(() => false, 30_000);
+    const received = await reader.closed(30_000);
     reading.stop();
     assert.match(received, /^HTTP\/1\.1 200 /, what);
     assert.ok(reader.receivedBytes > Buffer.byteLength(whole.text), `${what}: ${reader.receivedBytes} bytes`);

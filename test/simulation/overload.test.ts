@@ -288,7 +288,7 @@ async function stream(server: TestServer): Promise<{ bytes: number; ms: number }
   const start = performance.now();
   const client = await RawClient.open(server.port, { keep: false });
   client.send('GET /pdb/query/v4/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-  await client.until(() => false, 60_000);
+  await client.closed(60_000);
   return { bytes: client.receivedBytes, ms: performance.now() - start };
 }
 

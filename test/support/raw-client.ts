@@ -45,28 +45,23 @@ export class RawClient {
     return { stop: () => clearInterval(timer) };
   }
 
-  /** Resolves when the condition holds or the connection is closed; rejects when neither happens. */
-  async until(condition: (received: string) => boolean, maxMs = 30_000): Promise<string> {
-    const deadline = Date.now() + maxMs;
-    while (!condition(this.received) && !this.isClosed) {
-      const left = deadline - Date.now();
-      if (left <= 0)
-        throw new Error(`in vain for ${maxMs} ms; received ${JSON.stringify(this.received.slice(0, 500))}`);
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left);
-        this.#changed.push(() => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
-    }
+  /** What was received once it satisfies the condition; rejects when the connection closes before, and when neither happens. */
+  async until(condition: (received: string) => boolean, maxMs?: number): Promise<string> {
+    await this.#wait(() => condition(this.received), maxMs);
+    if (!condition(this.received)) throw new Error(`closed after ${this.#start}`);
+    return this.received;
+  }
+
+  /** All that was received, once the connection is closed; rejects when it stays open. */
+  async closed(maxMs?: number): Promise<string> {
+    await this.#wait(() => false, maxMs);
     return this.received;
   }
 
   /** Status of the first answer, once its head is there; null when the connection was closed without one. */
   async status(maxMs?: number): Promise<number | null> {
-    const text = await this.until((received) => received.includes('\r\n\r\n'), maxMs);
-    const match = /^HTTP\/1\.[01] (\d{3})/.exec(text);
+    await this.#wait(() => this.received.includes('\r\n\r\n'), maxMs);
+    const match = /^HTTP\/1\.[01] (\d{3})/.exec(this.received);
     return match === null ? null : Number(match[1]);
   }
 
@@ -78,6 +73,26 @@ export class RawClient {
     this.receivedBytes += chunk.length;
     if (this.#keep) this.received += chunk.toString('latin1');
     this.#wake();
+  }
+
+  /** Until the condition holds or the connection is closed; rejects when neither happens. */
+  async #wait(condition: () => boolean, maxMs = 30_000): Promise<void> {
+    const deadline = Date.now() + maxMs;
+    while (!condition() && !this.isClosed) {
+      const left = deadline - Date.now();
+      if (left <= 0) throw new Error(`in vain for ${maxMs} ms; received ${this.#start}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#changed.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
+  get #start(): string {
+    return JSON.stringify(this.received.slice(0, 500));
   }
 
   #wake(): void {

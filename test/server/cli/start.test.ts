@@ -23,8 +23,8 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { nativeFunction } from '../../../workers/system/native.ts';
 import { muster } from '../../support/muster.ts';
+import { RawClient } from '../../support/raw-client.ts';
 import { until } from '../../support/waiting.ts';
-import { RawClient } from '../support/http.ts';
 import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { cleanUp, launch, nodes, start, submit } from './server-process.ts';
 

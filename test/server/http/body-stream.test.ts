@@ -5,8 +5,9 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { BodyTooLarge, ClientGone, type Mount } from '../../../server/http/exchange.ts';
 import { atEnd } from '../../support/endings.ts';
+import { RawClient } from '../../support/raw-client.ts';
 import { until } from '../../support/waiting.ts';
-import { ask, listen, RawClient } from '../support/http.ts';
+import { ask, listen } from '../support/http.ts';
 
 const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
 const MIB = 1024 * 1024;

@@ -4,7 +4,8 @@ import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import type { Mount } from '../../../server/http/exchange.ts';
 import { atEnd } from '../../support/endings.ts';
-import { ask, listen, RawClient } from '../support/http.ts';
+import { RawClient } from '../../support/raw-client.ts';
+import { ask, listen } from '../support/http.ts';
 
 const named = (prefix: string, whileStarting = false): Mount => ({
   prefix,

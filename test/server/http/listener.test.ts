@@ -10,8 +10,9 @@ import { gunzipSync } from 'node:zlib';
 import { BodyPieces } from '../../../server/http/body-pieces.ts';
 import type { BodyWriter, Exchange, Mount } from '../../../server/http/exchange.ts';
 import { atEnd } from '../../support/endings.ts';
+import { RawClient } from '../../support/raw-client.ts';
 import { pause, until } from '../../support/waiting.ts';
-import { ask, listen, RawClient } from '../support/http.ts';
+import { ask, listen } from '../support/http.ts';
 
 const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
 

@@ -4,8 +4,8 @@ import { HTTP_LIMITS, type HttpLimits } from '../../../server/http/limits.ts';
 import { NodeServer } from '../../../server/http/node-wire.ts';
 import type { Wire } from '../../../server/http/wire.ts';
 import { atEnd } from '../../support/endings.ts';
+import { RawClient } from '../../support/raw-client.ts';
 import { until } from '../../support/waiting.ts';
-import { RawClient } from '../support/http.ts';
 
 async function listening(
   t: TestContext,

@@ -4,8 +4,9 @@ import type { Logger } from '../../../server/log.ts';
 import { CLEAN_TOKENS, MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { MaintenanceStopped } from '../../../workers/types.ts';
+import { FakeRing } from '../../support/fake-ring.ts';
 import { silentLogs } from '../../support/logs.ts';
-import { FakeRing, noSchedule } from './support.ts';
+import { noSchedule } from './support.ts';
 
 const minute = 60_000;
 

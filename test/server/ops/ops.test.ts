@@ -10,10 +10,11 @@ import { tarFile } from '../../../server/ops/archive/tar.ts';
 import { createHttpRecorder, prefixesOf } from '../../../server/ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from '../../../server/ops/ops.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
+import { FakeRing } from '../../support/fake-ring.ts';
 import { silentLogs } from '../../support/logs.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { until } from '../../support/waiting.ts';
-import { FakePool, FakeRing, noSchedule } from './support.ts';
+import { FakePool, noSchedule } from './support.ts';
 
 const DAY = 86_400_000;
 

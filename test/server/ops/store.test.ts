@@ -10,7 +10,8 @@ import { registerGauges } from '../../../server/ops/metrics/gauges.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { QueryPool } from '../../../workers/types.ts';
 import { catalog, type Fleet, facts, NOW, newFleet, report, settings } from '../../engine/query/request/fleet.ts';
-import { adminMounts, FakeRing, request } from './support.ts';
+import { FakeRing } from '../../support/fake-ring.ts';
+import { adminMounts, request } from './support.ts';
 
 /** Answers in this thread, in parts of some hundred bytes, as far as the credit goes. */
 function poolOf(fleet: Fleet): QueryPool {

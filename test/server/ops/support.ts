@@ -1,4 +1,4 @@
-// Stand-ins for what the operational side is given: a request with its answer, the ring and the query pool. They keep the
+// Stand-ins for what the operational side is given: a request with its answer, and the query pool. They keep the
 // contracts (credit of the pool, one answer per request) and nothing more.
 
 import assert from 'node:assert/strict';
@@ -8,14 +8,8 @@ import { BodyTooLarge } from '../../../server/http/exchange.ts';
 import { type AdminDeps, createAdminMounts } from '../../../server/ops/admin-mounts.ts';
 import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
-import {
-  type Accepted,
-  type CommandRing,
-  type Maintenance,
-  MaintenanceStopped,
-  type QueryPool,
-  type Submission,
-} from '../../../workers/types.ts';
+import type { QueryPool } from '../../../workers/types.ts';
+import { FakeRing } from '../../support/fake-ring.ts';
 import { silentLogs } from '../../support/logs.ts';
 import { querySettings } from '../../support/query-settings.ts';
 
@@ -103,44 +97,6 @@ function writer(done: (bytes: Uint8Array) => void, reject: (error: Error) => voi
     end: () => done(Buffer.concat(parts)),
     abort: () => reject(new Error('answer cut short')),
   };
-}
-
-/** Rejects the steps that run when maintenance is ended. */
-function newEnd(): { readonly promise: Promise<never>; readonly reject: (error: Error) => void } {
-  let reject!: (error: Error) => void;
-  const promise = new Promise<never>((_, refuse) => (reject = refuse));
-  promise.catch(() => {});
-  return { promise, reject };
-}
-
-export class FakeRing implements CommandRing {
-  depth = 0;
-  busyPartitions = 0;
-  healthy = true;
-  readonly steps: Maintenance[] = [];
-  readonly #ended = newEnd();
-  readonly submissions: Submission[] = [];
-  /** Called before a step of maintenance ends. */
-  onMaintain: (step: Maintenance) => Promise<void> | void = () => {};
-  onSubmit: (submission: Submission) => Promise<void> | void = () => {};
-
-  async submit(submission: Submission): Promise<Accepted> {
-    await this.onSubmit(submission);
-    this.submissions.push(submission);
-    return { seq: this.submissions.length, outcome: null };
-  }
-
-  async maintain(step: Maintenance): Promise<number> {
-    this.steps.push(step);
-    await Promise.race([this.onMaintain(step), this.#ended.promise]);
-    return 1;
-  }
-
-  endMaintenance(): void {
-    this.#ended.reject(new MaintenanceStopped());
-  }
-
-  async stop(): Promise<void> {}
 }
 
 export interface PoolAnswer {

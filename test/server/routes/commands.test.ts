@@ -5,9 +5,10 @@ import { gzipSync } from 'node:zlib';
 import type { CommandOutcome } from '../../../engine/ingest/command/types.ts';
 import { type CommandSettings, createCommandHandler } from '../../../server/routes/commands.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
+import { FakeRing } from '../../support/fake-ring.ts';
+import { RawClient } from '../../support/raw-client.ts';
 import { until } from '../../support/waiting.ts';
-import { type Ask, ask, listen, RawClient } from '../support/http.ts';
-import { FakeRing } from './fakes.ts';
+import { type Ask, ask, listen } from '../support/http.ts';
 
 const UUID = '11111111-2222-4333-8444-555555555555';
 const FACTS = '/pdb/cmd/v1?command=replace_facts&version=5&certname=a.example';

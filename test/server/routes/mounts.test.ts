@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMounts } from '../../../server/routes/mounts.ts';
+import { FakeRing } from '../../support/fake-ring.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { ask, listen } from '../support/http.ts';
-import { FakePool, FakeRing } from './fakes.ts';
+import { ScriptedPool } from './scripted-pool.ts';
 
 async function start(t: TestContext) {
   const state = { isStarting: false };
   const mounts = createMounts({
     ring: new FakeRing(),
-    pool: new FakePool(() => {}),
+    pool: new ScriptedPool(() => {}),
     querySettings: () => querySettings,
     queryBodyMax: 1000,
     commands: { rejectLarge: false, sizeMax: 1000, bodyMax: 1000, verifyChecksum: false, decompressedMax: 1000 },

@@ -7,18 +7,19 @@ import { gunzipSync } from 'node:zlib';
 import { createExtHandler, createQueryHandler } from '../../../server/routes/query.ts';
 import { atEnd } from '../../support/endings.ts';
 import { querySettings } from '../../support/query-settings.ts';
+import { RawClient } from '../../support/raw-client.ts';
 import { until } from '../../support/waiting.ts';
-import { ask, listen, RawClient } from '../support/http.ts';
-import { FakePool, type FakeRun, jsonHead } from './fakes.ts';
+import { ask, listen } from '../support/http.ts';
+import { jsonHead, ScriptedPool, type ScriptedRun } from './scripted-pool.ts';
 
-const empty = (run: FakeRun): void => run.handlers.onHead(jsonHead('[]'));
+const empty = (run: ScriptedRun): void => run.handlers.onHead(jsonHead('[]'));
 
 async function start(
   t: TestContext,
-  play: (run: FakeRun) => void = empty,
+  play: (run: ScriptedRun) => void = empty,
   edition: 'community' | 'enterprise' = 'community',
 ) {
-  const pool = new FakePool(play);
+  const pool = new ScriptedPool(play);
   const deps = { pool, settings: () => ({ ...querySettings, edition }), bodyMax: 1000, now: () => 42 };
   const listener = await listen(t, [
     { prefix: '/pdb/query', handler: createQueryHandler(deps) },
@@ -184,7 +185,7 @@ test('query: credit comes back as the client reads', async (t) => {
   await once(socket, 'connect');
   socket.write('GET /pdb/query/v4/facts HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'readable');
-  const run = (): FakeRun => pool.runs[1] as FakeRun;
+  const run = (): ScriptedRun => pool.runs[1] as ScriptedRun;
   let before = -1;
   while (run().granted !== before) {
     before = run().granted;
@@ -199,7 +200,7 @@ test('query: credit comes back as the client reads', async (t) => {
 test('query: chunks that come before the handle is known are granted too', async (t) => {
   const { pool, port } = await start(t, (run) => run.handlers.onEnd());
   const { run } = pool;
-  pool.run = function (this: FakePool, request, settings, handlers) {
+  pool.run = function (this: ScriptedPool, request, settings, handlers) {
     handlers.onHead(jsonHead(null));
     handlers.onChunk(Buffer.from('[]'));
     return run.call(this, request, settings, handlers);
@@ -259,7 +260,7 @@ class Lender {
   free = 0;
 
   /** Half of what it has may be kept by those that read late. */
-  send(run: FakeRun, value: number, size: number): void {
+  send(run: ScriptedRun, value: number, size: number): void {
     const chunk = Buffer.from(new SharedArrayBuffer(size)).fill(value);
     let isFree = false;
     this.lent++;
