@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { geometricMean, median, show, table } from './lib/figures.ts';
 import type { RunResult } from './lib/measured-run.ts';
-import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
+import { type Given, type Program, UsageError } from './lib/options.ts';
 import type { QueryResult, SizeResult } from './lib/timed-query.ts';
 
 interface Result {
@@ -116,7 +116,6 @@ export const program: Program = {
   options: {
     before: { value: 'FILE', doc: 'a result that --out has written' },
     after: { value: 'FILE', doc: 'another one of the same program and fleet' },
-    small: commonOptions.small,
   },
   run,
 };

@@ -109,8 +109,7 @@ export const program: Program = {
     path: { value: 'PATH', default: '/status/v1/simple', doc: 'what they ask for' },
     gzip: { value: null, doc: 'they take compressed answers, as compile servers do' },
     ...serverOptions,
-    small: commonOptions.small,
-    out: commonOptions.out,
+    ...commonOptions,
   },
   run,
 };

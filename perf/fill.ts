@@ -5,7 +5,7 @@
 import { Client } from './lib/client.ts';
 import { fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { emptied, prepare, submit } from './lib/load.ts';
-import { commonOptions, Given, type OptionTable, optionLines, UsageError } from './lib/options.ts';
+import { Given, type OptionTable, optionLines, UsageError } from './lib/options.ts';
 
 const options = {
   url: { value: 'URL', default: 'http://127.0.0.1:8080', doc: 'server' },
@@ -14,7 +14,6 @@ const options = {
   runs: { value: 'N', default: '1', doc: 'agent runs of every node' },
   'first-run': { value: 'N', default: '0', doc: 'number of the first run' },
   ...fleetOptions,
-  seed: commonOptions.seed,
   // So that what is filled in today is neither expired nor purged by a server with the usual settings.
   start: {
     value: 'TIME',

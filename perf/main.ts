@@ -22,7 +22,7 @@ async function listing(): Promise<string> {
     lines.push(`  ${name.padEnd(12)} ${(await load()).program.summary}`);
   return (
     `usage: npm run perf -- <name> [options]\n\n${lines.join('\n')}\n\n` +
-    'Each takes --help, and but for floor-server --small. perf/README.md says how to read the figures. `npm run fill` only loads a server.'
+    'Each takes --help, and those that measure --small. perf/README.md says how to read the figures. `npm run fill` only loads a server.'
   );
 }
 

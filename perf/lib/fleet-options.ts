@@ -20,6 +20,7 @@ export const fleetOptions = {
     default: String(FLEET_DEFAULTS.unique),
     doc: "fraction of a catalog's resources that only one node has",
   },
+  seed: { value: 'N', default: '1', doc: 'seed of the generated fleet' },
   start: {
     value: 'TIME',
     doc: 'time of the first run, or `yesterday`: PuppetDB drops events older than 14 days (a fixed time)',

@@ -26,10 +26,9 @@ export interface Program {
   run(given: Given): Promise<void>;
 }
 
-/** Options that programs with generated fleets and results have. */
+/** Options of the programs that measure. */
 export const commonOptions = {
   small: { value: null, doc: 'a run of seconds that shows that the program works; its figures mean nothing' },
-  seed: { value: 'N', default: '1', doc: 'seed of the generated fleet' },
   out: { value: 'FILE', doc: 'the result as JSON' },
 } as const satisfies OptionTable;
 

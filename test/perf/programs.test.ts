@@ -79,6 +79,8 @@ test('perf: bad usage is status 2 and says what is wrong', async () => {
     ['ingest', '--resources', '9-3'],
     ['latency', '--rate', 'quick'],
     ['queries', '--sizes', ''],
+    ['compare', '--small'],
+    ['connect', '--seed', '2'],
     ['stream', '--no-such'],
     ['stream', '--tls', '--tls-key', 'dsa'],
     ['stream', '--tls', '--url', 'http://127.0.0.1:1'],
