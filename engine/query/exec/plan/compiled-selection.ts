@@ -16,15 +16,27 @@ import { both, reachTest } from './reach.ts';
 import type { PartitionPlan, Selection } from './selection.ts';
 import type { SelectionTrace } from './trace.ts';
 
+type Slots = Pick<ExecContext, 'parts' | 'partOf'>;
+
 /** Partitions of the certnames that the conditions leave; all of them when they name none. */
-export function partsOf(filters: readonly Filter[], ctx: ExecContext): readonly number[] {
+export function partsOf(filters: readonly Filter[], ctx: Slots): readonly number[] {
   const all = Array.from({ length: ctx.parts }, (_, part) => part);
   return filters.reduce((parts, filter) => {
     const named = equalTo([filter], 'certname');
     if (named === null) return parts;
-    const wanted = new Set(named.map((certname) => ctx.partOf(certname)));
+    const wanted = partsNamed(named, ctx);
     return parts.filter((part) => wanted.has(part));
   }, all);
+}
+
+/** Of very many certnames only the first ones are looked at: until they are in all partitions. */
+function partsNamed(certnames: readonly string[], ctx: Slots): ReadonlySet<number> {
+  const parts = new Set<number>();
+  for (const certname of certnames) {
+    parts.add(ctx.partOf(certname));
+    if (parts.size === ctx.parts) break;
+  }
+  return parts;
 }
 
 /** A selection, ready to be looked for in each partition. */

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseJson } from '../../../../engine/json/parse.ts';
 import { execute } from '../../../../engine/query/exec/execute.ts';
+import { partsOf } from '../../../../engine/query/exec/plan/compiled-selection.ts';
 import { ExecContext } from '../../../../engine/query/exec/plan/context.ts';
 import { planItems } from '../../../../engine/query/exec/plan/item-plan.ts';
 import type { PartitionPlan } from '../../../../engine/query/exec/plan/selection.ts';
@@ -526,4 +527,20 @@ describe('plan: conditions that an index decides', () => {
     assert.ok(!exact('["=","tag","rare"]'));
     assert.ok(!exact(`["=","title","${'x'.repeat(121)}"]`));
   });
+});
+
+it('partitions: a list of very many certnames is read until it has named all of them', () => {
+  const certnames = Array.from({ length: 100_000 }, (_, n) => `n${n}`);
+  let asked = 0;
+  const slots = {
+    parts: 3,
+    partOf: (certname: string): number => {
+      asked++;
+      return slotOf(certname, 3);
+    },
+  };
+  assert.deepEqual(partsOf([{ kind: 'in', field: 'certname', values: certnames }], slots), [0, 1, 2]);
+  assert.ok(asked < 100, `${asked} certnames were looked at`);
+  const few = certnames.filter((certname) => slotOf(certname, 3) !== 1).slice(0, 50);
+  assert.deepEqual(partsOf([{ kind: 'in', field: 'certname', values: few }], slots), [0, 2]);
 });
