@@ -1,7 +1,7 @@
 // Paths below /pdb/admin: which method of which path is answered by what. Everything else there is an unknown path.
 
 import type { MetricsRegistry } from '../../workers/metrics.ts';
-import type { Exchange, Handler, Mount } from '../http/exchange.ts';
+import type { Exchange, Mount } from '../http/exchange.ts';
 import { pathBelow } from '../http/paths.ts';
 import { NOT_FOUND, prettyReply } from '../http/replies.ts';
 import { answerAdminCommand } from './admin.ts';
@@ -15,20 +15,23 @@ export interface AdminDeps extends ExportDeps, ImportDeps, SummaryDeps {
   readonly registry: MetricsRegistry;
 }
 
+type AdminHandler = (exchange: Exchange, deps: AdminDeps) => void | Promise<void>;
+
+/** By path below the mount, then by method; `ANY`: it looks at the method itself. */
+export const adminRoutes: Readonly<Record<string, Readonly<Record<string, AdminHandler>>>> = {
+  '/v1/cmd': { POST: (exchange, { maintenance }) => answerAdminCommand(exchange, maintenance) },
+  '/v1/archive': { GET: answerExport, POST: answerImport },
+  '/v1/queue': { GET: (exchange, { registry }) => answerQueue(exchange, registry) },
+  '/v1/summary-stats': { ANY: answerSummaryStats },
+};
+
 export function createAdminMounts(deps: AdminDeps): Mount[] {
   const prefix = '/pdb/admin';
-  const summary: Handler = (exchange) => answerSummaryStats(exchange, deps);
-  const routes: Readonly<Record<string, Handler>> = {
-    'POST /v1/cmd': (exchange) => answerAdminCommand(exchange, deps.maintenance),
-    'GET /v1/archive': (exchange) => answerExport(exchange, deps),
-    'POST /v1/archive': (exchange) => answerImport(exchange, deps),
-    'GET /v1/queue': (exchange) => answerQueue(exchange, deps.registry),
-  };
 
   function handler(exchange: Exchange): void | Promise<void> {
-    const path = pathBelow(exchange, prefix);
-    const route = path === '/v1/summary-stats' ? summary : routes[`${exchange.method} ${path}`];
-    return route === undefined ? exchange.reply(NOT_FOUND) : route(exchange);
+    const methods = adminRoutes[pathBelow(exchange, prefix) ?? ''];
+    const route = methods?.[exchange.method] ?? methods?.['ANY'];
+    return route === undefined ? exchange.reply(NOT_FOUND) : route(exchange, deps);
   }
 
   return [{ prefix, handler }];

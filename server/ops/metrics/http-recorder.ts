@@ -22,7 +22,7 @@ const endpoints: Readonly<Record<string, string>> = {
   '/pdb/query': 'v1 v2 v3 v4',
   '/pdb/query/v4': stepsOf('query'),
   '/pdb/admin': 'v1',
-  '/pdb/admin/v1': 'cmd archive summary-stats',
+  '/pdb/admin/v1': 'cmd archive queue summary-stats',
   '/pdb/meta': 'v1',
   '/pdb/meta/v1': 'version server-time',
   '/pdb/dashboard': 'data index.html',

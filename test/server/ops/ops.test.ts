@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Settings } from '../../../schemas/config.ts';
+import { queryRoutes } from '../../../schemas/query-routes.ts';
 import { type Listener, startListener } from '../../../server/http/listener.ts';
+import { adminRoutes } from '../../../server/ops/admin-mounts.ts';
 import { tarFile } from '../../../server/ops/archive/tar.ts';
 import { createHttpRecorder, prefixesOf } from '../../../server/ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from '../../../server/ops/ops.ts';
@@ -234,6 +236,16 @@ test('ops: the health is asked for again also when the clock has been set back',
     },
     () => Date.now() + shift,
   );
+});
+
+test('http metrics: every path of administration, and the first step of every query, has its own', () => {
+  const paths = [
+    ...Object.keys(adminRoutes).map((path) => `/pdb/admin${path}`),
+    ...queryRoutes
+      .filter(({ api, path }) => api !== 'internal' && path !== '')
+      .map(({ api, path }) => (api === 'ext' ? '/pdb/ext/v1/' : '/pdb/query/v4/') + path.split('/')[1]),
+  ];
+  for (const path of paths) assert.equal(prefixesOf(path).at(-1), path);
 });
 
 test('http metrics: every known leading part of a path is timed, the rest is folded into it', async () => {
