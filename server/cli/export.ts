@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants, createWriteStream } from 'node:fs';
 import { access, rename, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { reasonOf } from '../../engine/reason.ts';
@@ -86,7 +86,8 @@ async function requireFree(file: string, force: boolean): Promise<void> {
     throw new CliFailure(exitStatus.usage, `${file} is there already; give --force to replace it`);
   }
   try {
-    await access(dirname(file), constants.W_OK | constants.X_OK);
+    // With a slash behind it the system tells of a file that it is no folder, not that it may not be looked into.
+    await access(join(dirname(file), sep), constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new CliFailure(exitStatus.failed, `${file} cannot be written: ${reasonOf(error)}`);
   }

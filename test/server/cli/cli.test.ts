@@ -282,12 +282,14 @@ describe('archives', () => {
     assert.equal((await run(['export', '--url', server.url, file])).status, 2);
     assert.equal((await run(['export', '--url', server.url, '-f', file])).status, 0);
     const asked = server.asked.length;
-    const nowhere = join(folder, 'nowhere', 'all.tgz');
-    const refused = await run(['export', '--url', server.url, nowhere]);
-    assert.deepEqual(
-      [refused.status, refused.err],
-      [1, `muster: ${nowhere} cannot be written: no such file or directory\n`],
-    );
+    for (const [parent, why] of [
+      [join(folder, 'nowhere'), 'no such file or directory'],
+      [file, 'not a directory'],
+    ] as const) {
+      const path = join(parent, 'all.tgz');
+      const refused = await run(['export', '--url', server.url, path]);
+      assert.deepEqual([refused.status, refused.err], [1, `muster: ${path} cannot be written: ${why}\n`]);
+    }
     assert.equal(server.asked.length, asked);
     await server.close();
     assert.equal((await run(['export', '--url', server.url, join(folder, 'none.tgz')])).status, 3);
