@@ -36,7 +36,9 @@ export const command: CliCommand = {
     'the command as it was received and one that says why. Nothing else looks at them, and nothing removes them.\n\n' +
     '`send` submits letters to a running server again, for example after an upgrade that understands them, and removes ' +
     'each that the server has taken; one that fails again comes back under a new number. Without --url and $MUSTER_URL that is ' +
-    'the server of the same configuration. A NAME is the file name or the number in front of it.',
+    'the server of the same configuration. A NAME is the file name or the number in front of it.\n\n' +
+    '`show` ends with status 1 where the command cannot be unpacked, which may be why it was given up: the reason is shown before that. ' +
+    'With --cause nothing is unpacked.',
   examples: [
     ['muster dead-letters --data /var/lib/muster', 'What is there.'],
     ['muster dead-letters show 4711', 'One letter, with the reason (the data directory from MUSTER_DATA).'],

@@ -471,6 +471,22 @@ test('dead letters: many names cost one look at the directory, not one each', as
   );
 });
 
+test('dead letters: of one that cannot be unpacked the reason is shown, and the status says that there is more', async () => {
+  const data = join(folder, 'packed-letter');
+  mkdirSync(data);
+  openStoreInfo(data, { partitions: 1 });
+  const attempts = [{ time: 0, text: 'no gzip' }];
+  const packed = { ...envelope('node-1'), gzip: true };
+  await new DeadLetters(join(data, 'discarded')).put([{ seq: 1, envelope: packed, body: body('{}'), attempts }]);
+  const whole = await run(['dead-letters', 'show', '1', '--data', data]);
+  assert.match(whole.out, /no gzip\n$/);
+  assert.match(whole.err, /^muster: 1-.* cannot be unpacked: incorrect header check\n$/);
+  assert.equal(whole.status, 1);
+  const reason = await run(['dead-letters', 'show', '1', '--cause', '--data', data]);
+  assert.match(reason.out, /no gzip\n$/);
+  assert.deepEqual([reason.status, reason.err], [0, '']);
+});
+
 test('a directory that holds no store, and one that cannot be looked into, are told apart', async () => {
   const empty = join(folder, 'empty');
   mkdirSync(empty);
