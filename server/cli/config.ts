@@ -3,7 +3,7 @@
 import { environmentOf, flagOf, settingEntries } from '../../schemas/config.ts';
 import type { Configuration } from '../config/load.ts';
 import { settingsReference } from '../config/reference.ts';
-import { isSet, sourceText } from '../config/resolve.ts';
+import { isSet, sourceText } from '../config/sources.ts';
 import { printSetting } from '../config/values.ts';
 import { type CliCommand, exitStatus, type Terminal } from './command.ts';
 import { configurationOf, settingOptions } from './setting-options.ts';

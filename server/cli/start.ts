@@ -6,7 +6,7 @@ import { readStoreInfo } from '../../engine/store/file/store-info.ts';
 import { type AccessLog, createAccessLog } from '../access-log.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
-import { isSet } from '../config/resolve.ts';
+import { isSet } from '../config/sources.ts';
 import { createLogs, type Logger, type Logs } from '../log.ts';
 import { checkOpenFiles, type FileUsers } from '../open-files.ts';
 import { ownVersion } from '../ops/own-version.ts';

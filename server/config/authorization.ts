@@ -3,7 +3,7 @@
 import { javaPattern } from '../../engine/java-pattern.ts';
 import type { ExtensionSubject, Rule, Rules, Subject } from '../access/rules.ts';
 import { ALTERNATIVE_NAMES, alternativeKinds, extensionIds } from '../tls/certificate-extensions.ts';
-import type { Notice } from './resolve.ts';
+import type { Notice } from './sources.ts';
 import { suggestion } from './suggest.ts';
 import { type ConfigObject, type ConfigValue, type Place, type Problem, placeText, plainValue } from './tree.ts';
 

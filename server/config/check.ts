@@ -13,7 +13,7 @@ import { isName, readNames } from '../access/allowlist.ts';
 import { LOG_AREAS, type LogArea, type LogLevel, type LogLevels } from '../log.ts';
 import { expiryNotices } from '../tls/expiry.ts';
 import { OLD_TLS_VERSIONS, secureContextOptions, TLS_VERSIONS } from '../tls/options.ts';
-import { isSet, type Notice, type Sources, sourceText } from './resolve.ts';
+import { isSet, type Notice, type Sources, sourceText } from './sources.ts';
 import { suggestion } from './suggest.ts';
 import type { Problem } from './tree.ts';
 import { printSetting } from './values.ts';

@@ -8,7 +8,8 @@ import type { Rules } from '../access/rules.ts';
 import { readRules } from './authorization.ts';
 import { checkSettings, noticesOf } from './check.ts';
 import { readConfigFiles } from './files.ts';
-import { type Notice, resolveSettings, type Sources } from './resolve.ts';
+import { resolveSettings } from './resolve.ts';
+import type { Notice, Sources } from './sources.ts';
 import type { Problem } from './tree.ts';
 
 export interface Configuration {

@@ -10,30 +10,11 @@ import {
   type Settings,
   settingEntries,
 } from '../../schemas/config.ts';
-import { type IgnoredReason, ignoredSettings, sectionAliases } from '../../schemas/puppetdb-settings.ts';
+import { fileLayer } from './file-layer.ts';
+import { type Given, type Layer, type Notice, type Source, type Sources, sourceText } from './sources.ts';
 import { suggestion } from './suggest.ts';
-import { type ConfigObject, type ConfigValue, type Place, type Problem, placeText } from './tree.ts';
-import { type PlainValue, parseSetting, type RawValue, ValueRefused } from './values.ts';
-
-/** Where an effective value came from. */
-export type Source =
-  | { readonly kind: 'default' }
-  | { readonly kind: 'derived'; readonly text: string }
-  /** `section`: as it is written there. */
-  | { readonly kind: 'file'; readonly place: Place; readonly section: string }
-  | { readonly kind: 'environment'; readonly name: string }
-  | { readonly kind: 'flag'; readonly name: string };
-
-export type Sources = Readonly<Record<SettingKey, Source>>;
-
-/** Whether somebody has set it: it is no default. */
-export const isSet = ({ kind }: Source): boolean => kind !== 'default' && kind !== 'derived';
-
-/** Something worth telling that does not keep the server from starting. */
-export interface Notice {
-  readonly level: 'info' | 'warn';
-  readonly message: string;
-}
+import type { ConfigObject, Problem } from './tree.ts';
+import { type PlainValue, parseSetting, ValueRefused } from './values.ts';
 
 interface ResolveInput {
   readonly tree: ConfigObject | null;
@@ -50,12 +31,6 @@ interface Resolved {
   readonly problems: readonly Problem[];
 }
 
-interface Given {
-  readonly raw: RawValue;
-  readonly source: Source;
-}
-type Layer = Map<SettingKey, Given>;
-
 /** Variables that begin with MUSTER_ and are no settings: read by the client commands and by packaging. */
 const OTHER_VARIABLES = new Set([
   'MUSTER_CONFIG',
@@ -67,8 +42,6 @@ const OTHER_VARIABLES = new Set([
 ]);
 /** The section of what PuppetDB does not have. */
 const OWN_SECTION = 'muster';
-/** Sections that are read elsewhere. */
-const OTHER_SECTIONS = new Set(['authorization']);
 
 /** Merges all sources. Settings with problems have their default in the result, so that checks can go on. */
 export function resolveSettings(input: ResolveInput): Resolved {
@@ -103,21 +76,6 @@ export function resolveSettings(input: ResolveInput): Resolved {
   withoutCleartext(values, sources, notices);
   // The table decides type and nullability of every key; `Settings` is derived from it.
   return { settings: Object.freeze(values) as unknown as Settings, sources, notices, problems };
-}
-
-export function sourceText(source: Source): string {
-  switch (source.kind) {
-    case 'default':
-      return 'default';
-    case 'derived':
-      return `default (${source.text})`;
-    case 'file':
-      return placeText(source.place);
-    case 'environment':
-      return `$${source.name}`;
-    case 'flag':
-      return `--${source.name}`;
-  }
 }
 
 /** undefined: it is of no use, which is told. */
@@ -228,192 +186,6 @@ function hostAndPort(address: string): { host: string | null; port: string } {
   if (match === null) return { host: null, port: address };
   const host = match[1] ?? match[2]!;
   return { host: host === '' ? '0.0.0.0' : host, port: match[3]! };
-}
-
-interface Leaf {
-  readonly section: string;
-  /** The section's name in the file. */
-  readonly written: string;
-  readonly name: string;
-  readonly value: ConfigValue;
-}
-
-function fileLayer(tree: ConfigObject, problems: Problem[], notices: Notice[]): Layer {
-  const layer: Layer = new Map();
-  const leaves = leavesOf(tree, problems, notices);
-  const byName = new Map<string, Leaf>();
-  // The first wins: sections of single databases come before the one they inherit from.
-  for (const leaf of leaves) {
-    const id = `${leaf.section}\0${leaf.name}`;
-    const first = byName.get(id);
-    if (first === undefined) byName.set(id, leaf);
-    else if (sectionAliases.has(leaf.written) !== sectionAliases.has(first.written))
-      problems.push(twoSections(first, leaf));
-  }
-  const known = new Set<string>();
-  for (const [key, row] of settingEntries) {
-    const names = [row.name, ...(row.formerly ?? [])];
-    for (const name of names) known.add(`${row.section}\0${name}`);
-    const found = names.map((name) => byName.get(`${row.section}\0${name}`)).filter((leaf) => leaf !== undefined);
-    if (found.length > 1) problems.push(bothSpellings(found));
-    const leaf = found[0];
-    if (leaf === undefined) continue;
-    const raw = rawValue(leaf.value);
-    if (raw === undefined) {
-      const where = placeText(leaf.value.place);
-      problems.push({ where, message: `[${leaf.written}] ${leaf.name}: one value is needed here` });
-      continue;
-    }
-    if (raw !== null) layer.set(key, { raw, source: { kind: 'file', place: leaf.value.place, section: leaf.written } });
-  }
-  tellUnused(leaves, known, problems, notices);
-  return layer;
-}
-
-/** Values below the sections, with dotted names. A section `database-NAME` is read as `database` and goes first. */
-function leavesOf(tree: ConfigObject, problems: Problem[], notices: Notice[]): Leaf[] {
-  const leaves: Leaf[] = [];
-  const databases: string[] = [];
-  for (const [written, section] of tree.members) {
-    if (OTHER_SECTIONS.has(written)) continue;
-    if (section.kind !== 'object') {
-      tellOutside(written, placeText(section.place), problems, notices);
-      continue;
-    }
-    const isDatabase = written.startsWith('database-');
-    if (isDatabase) databases.push(written);
-    const name = isDatabase ? 'database' : (sectionAliases.get(written) ?? written);
-    const below: Leaf[] = [];
-    collect({ section: name, written }, '', section, below);
-    if (isDatabase) leaves.unshift(...below);
-    else leaves.push(...below);
-  }
-  if (databases.length > 1) {
-    const names = databases.map((name) => `[${name}]`).join(', ');
-    notices.push({
-      level: 'warn',
-      message: `there is one store here; of the settings in ${names} those of [${databases.at(-1)}] are used first`,
-    });
-  }
-  return leaves;
-}
-
-/** A value that stands beside the sections may be there for substitutions. */
-function tellOutside(name: string, where: string, problems: Problem[], notices: Notice[]): void {
-  if (knownSections.has(name)) {
-    problems.push({ where, message: `\`${name}\` is a section: settings are needed below it` });
-    return;
-  }
-  const message = `${where}: \`${name}\` stands in no section, where only substitutions read it${homeHint(name) ?? ''}`;
-  notices.push({ level: 'warn', message });
-}
-
-/** Where a setting of that name belongs. */
-function homeHint(name: string): string | null {
-  const home = settingEntries.find(([, row]) => row.name === name)?.[1].section;
-  return home === undefined ? null : `; it belongs below [${home}]`;
-}
-
-function collect(names: Pick<Leaf, 'section' | 'written'>, prefix: string, object: ConfigObject, leaves: Leaf[]): void {
-  for (const [key, value] of object.members) {
-    const name = prefix + key;
-    if (value.kind === 'object') collect(names, `${name}.`, value, leaves);
-    else leaves.push({ ...names, name, value });
-  }
-}
-
-/** undefined: not one value; null: explicitly none. */
-function rawValue(value: ConfigValue): RawValue | null | undefined {
-  if (value.kind === 'scalar') return value.value;
-  if (value.kind === 'object') return undefined;
-  const items: string[] = [];
-  for (const item of value.items) {
-    if (item.kind !== 'scalar') return undefined;
-    items.push(String(item.value));
-  }
-  return items;
-}
-
-function bothSpellings(found: readonly Leaf[]): Problem {
-  const [current, former] = [found[0]!, found[1]!];
-  return {
-    where: placeText(former.value.place),
-    message:
-      `Configuration specifies both the obsolete ${former.name} and its replacement ${current.name}.  ` +
-      'Please remove the former.',
-  };
-}
-
-/** Two names of one section. */
-function twoSections(first: Leaf, second: Leaf): Problem {
-  const message = `[${second.written}] ${second.name}: [${first.written}] has it, too, which is the same section`;
-  return { where: placeText(second.value.place), message };
-}
-
-const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired' | 'refused'>, string>> = {
-  database: 'there is no database server to set up',
-  'one store': 'there is one store here, and what is said of it below [database] counts',
-  runtime: 'they concern the Java runtime and its web server',
-  policy: 'nothing but reading is possible at /metrics/v2, and the rules of auth.conf say who may do it',
-  absent: 'this is not offered here',
-};
-
-/** What settings are called that PuppetDB's documents have by another name. */
-const otherNames: Readonly<Record<string, string>> = {
-  'graceful-shutdown-timeout': '; it is called shutdown-timeout-seconds, and counts seconds',
-};
-
-const knownSections = new Set([
-  ...settingEntries.map(([, row]) => row.section),
-  ...ignoredSettings.map(([section]) => section),
-  ...sectionAliases.keys(),
-]);
-
-/** One line for each kind of ignored settings, and one for each setting that nobody knows. */
-function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, problems: Problem[], notices: Notice[]): void {
-  const ignored = new Map<keyof typeof ignoredTexts, string[]>();
-  const unknownSections = new Set<string>();
-  for (const { section, written, name, value } of leaves) {
-    if (known.has(`${section}\0${name}`)) continue;
-    const reason = ignoredReason(section, name);
-    if (reason === 'refused') {
-      const message = `[${written}] ${name}: this was removed, and nothing would be as it says; take it out of the config`;
-      problems.push({ where: placeText(value.place), message });
-    } else if (reason === 'retired') {
-      const message = `The [${written}] ${name} config option has been retired and will be ignored.`;
-      notices.push({ level: 'info', message });
-    } else if (reason !== null) {
-      if (reason === 'silent') continue;
-      const names = ignored.get(reason) ?? [];
-      names.push(`[${written}] ${name}`);
-      ignored.set(reason, names);
-    } else if (knownSections.has(section)) {
-      const names = settingEntries.filter(([, row]) => row.section === section).map(([, row]) => row.name);
-      const message = `The configuration item \`:${name}\` does not exist and should be removed from the config.`;
-      const where = `${placeText(value.place)}: [${written}]`;
-      const hint = homeHint(name) ?? otherNames[name] ?? suggestion(name, names);
-      notices.push({ level: 'warn', message: `${message} (${where}${hint})` });
-    } else if (!unknownSections.has(section)) {
-      unknownSections.add(section);
-      const message = `${placeText(value.place)}: nothing reads the section [${section}]${suggestion(section, knownSections)}`;
-      notices.push({ level: 'warn', message });
-    }
-  }
-  for (const [reason, names] of ignored) {
-    const level = reason === 'policy' ? 'warn' : 'info';
-    notices.push({ level, message: `ignored, as ${ignoredTexts[reason]}: ${names.join(', ')}` });
-  }
-}
-
-function ignoredReason(section: string, name: string): IgnoredReason | null {
-  for (const [ignoredSection, names, reason] of ignoredSettings) {
-    if (ignoredSection !== section) continue;
-    if (names === '*') return reason;
-    for (const ignoredName of names.split(', ')) {
-      if (name === ignoredName || name.startsWith(`${ignoredName}.`)) return reason;
-    }
-  }
-  return null;
 }
 
 /** As PuppetDB: files that set up HTTPS and say nothing about cleartext get no cleartext listener. */

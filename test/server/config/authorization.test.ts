@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { authorize, type Rules } from '../../../server/access/rules.ts';
 import { readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
-import type { Notice } from '../../../server/config/resolve.ts';
+import type { Notice } from '../../../server/config/sources.ts';
 import type { Problem } from '../../../server/config/tree.ts';
 import type { CertificateExtensions } from '../../../server/tls/certificate-extensions.ts';
 

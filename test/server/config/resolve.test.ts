@@ -9,7 +9,8 @@ import { environmentOf, flagOf, settingEntries } from '../../../schemas/config.t
 import { allowlistOf, readNames } from '../../../server/access/allowlist.ts';
 import { readConfigFiles } from '../../../server/config/files.ts';
 import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
-import { resolveSettings, sourceText } from '../../../server/config/resolve.ts';
+import { resolveSettings } from '../../../server/config/resolve.ts';
+import { sourceText } from '../../../server/config/sources.ts';
 import { parseSetting, printSetting } from '../../../server/config/values.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-config-'));
