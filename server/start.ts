@@ -21,14 +21,10 @@ import type { AccessLog } from './access-log.ts';
 import { logLevelsOf, wantsTls } from './config/check.ts';
 import type { Configuration } from './config/load.ts';
 import { DeferredRing } from './deferred.ts';
-import { boundHost, shownHost } from './hosts.ts';
 import type { Mount, RequestRecord } from './http/exchange.ts';
-import type { HttpLimits } from './http/limits.ts';
-import { type Listener, type ListenerOptions, startListener } from './http/listener.ts';
-import { startTlsGate, type TlsGate } from './http/tls-gate.ts';
 import { warmUpFrontEnd } from './http/warm-up.ts';
+import { Listeners, limitsOf } from './listeners.ts';
 import type { Logger, Logs } from './log.ts';
-import { connectionsAllowed } from './open-files.ts';
 import { createHttpRecorder } from './ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from './ops/ops.ts';
 import type { Phase } from './ops/status.ts';
@@ -77,12 +73,8 @@ export async function startServer(
   }
 }
 
-/** Between two lines in the log about too many connections. */
-const FULL_TOLD_MS = 60_000;
 /** Milliseconds without a request after which the server has time for itself: clients that wait for their commands look again sooner. */
 const QUIET_MS = 2000;
-/** Milliseconds of a stop after which the log says what it waits for. */
-const WAIT_TOLD_MS = 1000;
 
 class RunningServer implements Server {
   #configuration: Configuration;
@@ -96,16 +88,12 @@ class RunningServer implements Server {
   readonly #accessLog: AccessLog | null;
   readonly #ops: Ops;
   readonly #recordHttp: (record: RequestRecord) => void;
+  readonly #listeners: Listeners;
   #phase: Phase = 'starting';
-  #http: Listener | null = null;
-  #https: Listener | null = null;
-  #gate: TlsGate | null = null;
   #stopThreads: (() => void) | null = null;
   #ownsPortFile = false;
   /** Monotonic ms of the end of the last one. */
   #lastRequest = Number.NEGATIVE_INFINITY;
-  /** Monotonic ms of the last line about it. */
-  #toldFull = Number.NEGATIVE_INFINITY;
   readonly #warmUpEnd = new AbortController();
   #stopped: Promise<void> | null = null;
 
@@ -119,6 +107,7 @@ class RunningServer implements Server {
     this.#log = logs.area('main');
     this.#access = new Access(accessOptions(configuration, logs));
     this.#accessLog = accessLog;
+    this.#listeners = new Listeners(settings, logs);
     this.#recordHttp = createHttpRecorder(this.#registry);
     this.#ops = createOps({
       ring: this.#ring,
@@ -140,13 +129,11 @@ class RunningServer implements Server {
   }
 
   get httpUrl(): string | null {
-    return this.#http === null ? null : `http://${shownHost(this.#configuration.settings.httpHost)}:${this.#http.port}`;
+    return this.#listeners.httpUrl;
   }
 
   get httpsUrl(): string | null {
-    return this.#gate === null
-      ? null
-      : `https://${shownHost(this.#configuration.settings.httpsHost)}:${this.#gate.port}`;
+    return this.#listeners.httpsUrl;
   }
 
   async start(): Promise<void> {
@@ -169,46 +156,17 @@ class RunningServer implements Server {
     this.#ops.start();
     this.#phase = 'running';
     this.#log.info('PuppetDB finished starting, disabling maintenance mode');
-    writePorts(settings.portFile, [this.#http?.port, this.#gate?.port]);
+    writePorts(settings.portFile, this.#listeners.ports);
     countRestart(settings.restartFile);
   }
 
   async #startListeners(): Promise<void> {
-    const { settings } = this.#configuration;
-    const listeners = (settings.http ? 1 : 0) + (wantsTls(settings) ? 1 : 0);
-    const connectionsMax = Math.ceil(connectionsAllowed(settings) / listeners);
-    const onFull = () => this.#tellFull(connectionsMax);
-    const shared = {
-      mounts: this.#mounts(settings).map((mount) => this.#access.guard(mount)),
+    await this.#listeners.start({
+      mounts: this.#mounts(this.#configuration.settings),
+      access: this.#access,
       isStarting: () => this.#phase === 'starting',
-      limits: { ...limitsOf(settings), connectionsMax },
-      onFull,
-      onRequest: (record: RequestRecord) => this.#onRequest(record),
-      onError: (error: unknown, method: string, path: string) => {
-        this.#logs.area('http').error({ err: error, method, path }, 'a request failed unexpectedly');
-      },
-    } satisfies Partial<ListenerOptions>;
-    if (settings.http) {
-      const at = { host: boundHost(settings.httpHost), port: settings.httpPort };
-      const start = () => startListener({ at, kind: 'http', ...shared });
-      this.#http = await listening(at, 'http-host and http-port', start);
-    }
-    if (wantsTls(settings)) {
-      const { refuseClient } = this.#access;
-      this.#https = await startListener({ at: 'accept', kind: 'https', refuseClient, ...shared });
-      const gate = { ...settings, httpsHost: boundHost(settings.httpsHost) };
-      const at = { host: gate.httpsHost, port: gate.httpsPort };
-      const options = { settings: gate, listener: this.#https, log: this.#logs.area('tls'), connectionsMax, onFull };
-      this.#gate = await listening(at, 'https-host and https-port', () => startTlsGate(options));
-    }
-  }
-
-  #tellFull(max: number): void {
-    if (performance.now() - this.#toldFull < FULL_TOLD_MS) return;
-    this.#toldFull = performance.now();
-    this.#log.warn(
-      `a connection was closed: there are ${max}, as many as the system's limit of open files (ulimit -n, LimitNOFILE) has room for`,
-    );
+      onRequest: (record) => this.#onRequest(record),
+    });
   }
 
   /** Not before it runs, and over by itself; what it meets it leaves to clients, who are told. */
@@ -223,12 +181,10 @@ class RunningServer implements Server {
     this.#log.debug({ requests: answered }, 'warmed up');
   }
 
-  get #requestCount(): number {
-    return (this.#http?.requestCount ?? 0) + (this.#https?.requestCount ?? 0);
-  }
-
   #isQuiet(): boolean {
-    return this.#requestCount === 0 && this.#ring.depth === 0 && performance.now() - this.#lastRequest >= QUIET_MS;
+    return (
+      this.#listeners.requestCount === 0 && this.#ring.depth === 0 && performance.now() - this.#lastRequest >= QUIET_MS
+    );
   }
 
   #mounts(settings: Settings): Mount[] {
@@ -290,8 +246,8 @@ class RunningServer implements Server {
 
   reload(configuration: Configuration): void {
     const access = accessOptions(configuration, this.#logs);
-    const keepsTls = wantsTls(configuration.settings) === (this.#gate !== null);
-    if (keepsTls) this.#gate?.reload(configuration.settings);
+    const keepsTls = wantsTls(configuration.settings) === this.#listeners.hasTls;
+    if (keepsTls) this.#listeners.reloadTls(configuration.settings);
     this.#access.replace(access);
     this.#logs.setLevels(logLevelsOf(configuration.settings));
     const fixed = fixedChanges(this.#configuration.settings, configuration.settings);
@@ -317,7 +273,7 @@ class RunningServer implements Server {
     this.#log.info('Shutdown request received; puppetdb exiting.');
     if (stopDelay > 0) {
       this.#log.info({ ms: stopDelay }, 'requests are served before that, with the status stopping');
-      for (const listener of [this.#http, this.#https]) listener?.endConnections();
+      this.#listeners.endConnections();
       await pause(stopDelay);
     }
     await this.undo();
@@ -337,7 +293,7 @@ class RunningServer implements Server {
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
       // First: who asked for it can still be answered.
       ['maintenance', () => this.#ops.stop()],
-      ['listeners', () => this.#stopListeners(graceMs)],
+      ['listeners', () => this.#listeners.stop(graceMs)],
       ['query pool', () => this.#pool.stop()],
       ['ring', () => this.#ring.stop()],
     ];
@@ -350,25 +306,6 @@ class RunningServer implements Server {
     this.#log.info('stopped');
     await this.#logs.end();
   }
-
-  async #stopListeners(graceMs: number): Promise<void> {
-    const toTell = setTimeout(() => {
-      const requests = this.#requestCount;
-      if (requests > 0) this.#log.info({ requests, ms: graceMs }, 'waiting for requests that are being answered');
-    }, WAIT_TOLD_MS);
-    try {
-      const stops = [this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)] as const;
-      const [, http = 0, https = 0] = await Promise.all(stops);
-      const requests = http + https;
-      if (requests > 0) this.#log.warn({ requests }, 'requests that had not ended are broken off');
-    } finally {
-      clearTimeout(toTell);
-    }
-  }
-}
-
-function limitsOf({ headerMax, idleTimeout, gzip }: Settings): Partial<HttpLimits> {
-  return { headBytesMax: headerMax, idleMs: idleTimeout, gzip };
 }
 
 function querySettingsOf(settings: Settings): Omit<QuerySettings, 'now'> {
@@ -389,28 +326,6 @@ function querySettingsOf(settings: Settings): Omit<QuerySettings, 'now'> {
 
 function accessOptions({ settings, rules }: Configuration, logs: Logs): AccessOptions {
   return { allowlist: allowlistOf(settings), rules, log: logs.area('tls') };
-}
-
-const addressFailures: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the address is in use already',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EACCES: 'it may not be used without privileges',
-  ENOTFOUND: 'there is no such host',
-};
-
-/** Starts a listener; a failure says which address and which settings it is about. */
-async function listening<T>(
-  { host, port }: { readonly host: string; readonly port: number },
-  settings: string,
-  start: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await start();
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    const why = addressFailures[code] ?? message;
-    throw new Error(`cannot listen on ${shownHost(host)}:${port} (${settings}): ${why}`, { cause: error });
-  }
 }
 
 /** What makes an HTTPS listener, which only a start does. */
