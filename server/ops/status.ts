@@ -67,20 +67,32 @@ class BadStatusQuery extends Error {
   }
 }
 
-export function createStatusMounts(deps: StatusDeps): Mount[] {
-  const prefix = '/status/v1';
-  const services = createServices(deps);
+const PREFIX = '/status/v1';
 
-  async function handler(exchange: Exchange): Promise<void> {
+export function createStatusMounts(deps: StatusDeps): Mount[] {
+  const pages = new StatusPages(deps);
+  return [{ prefix: PREFIX, handler: (exchange) => pages.answer(exchange) }];
+}
+
+class StatusPages {
+  readonly #services: readonly Service[];
+  readonly #version: string;
+
+  constructor(deps: StatusDeps) {
+    this.#services = createServices(deps);
+    this.#version = deps.version;
+  }
+
+  async answer(exchange: Exchange): Promise<void> {
     // Compared as sent: an escape is no part of a service's name here.
-    const [, kind, name, ...rest] = exchange.path.slice(prefix.length).split('/');
+    const [, kind, name, ...rest] = exchange.path.slice(PREFIX.length).split('/');
     const isForm = kind === 'services' || kind === 'simple';
     if (!isRead(exchange) || !isForm || name === '' || rest.length > 0) return exchange.reply(unknownPath(exchange));
     const parameters = parseForm(exchange.queryString);
     try {
-      if (kind === 'simple') await answerSimple(exchange, name, parameters);
-      else if (name === undefined) await answerAll(exchange, parseQuery(parameters));
-      else await answerOne(exchange, name, parameters);
+      if (kind === 'simple') await this.#simple(exchange, name, parameters);
+      else if (name === undefined) await this.#all(exchange, parseQuery(parameters));
+      else await this.#one(exchange, name, parameters);
     } catch (error) {
       if (!(error instanceof BadStatusQuery)) throw error;
       if (kind === 'simple') exchange.reply(textReply(400, error.message));
@@ -88,42 +100,28 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
     }
   }
 
-  async function answerAll(exchange: Exchange, query: Query): Promise<void> {
-    const listed = services.filter((service) => service.listed);
+  async #all(exchange: Exchange, query: Query): Promise<void> {
+    const listed = this.#services.filter((service) => service.listed);
     const reports = await Promise.all(listed.map((service) => ask(service, query)));
     const body: Record<string, Json> = {};
-    for (const [index, service] of listed.entries()) body[service.name] = entry(reports[index]!, query.level);
+    for (const [index, service] of listed.entries()) body[service.name] = this.#entry(reports[index]!, query.level);
     replyCompact(exchange, httpStatus(worst(reports)), body);
   }
 
-  async function answerOne(exchange: Exchange, name: string, parameters: Parameters): Promise<void> {
-    const service = services.find((candidate) => candidate.name === name);
+  async #one(exchange: Exchange, name: string, parameters: Parameters): Promise<void> {
+    const service = this.#services.find((candidate) => candidate.name === name);
     if (service === undefined) {
-      return replyCompact(exchange, 404, {
-        kind: 'service-not-found',
-        msg: `No status information found for service ${name}`,
-      });
+      const msg = `No status information found for service ${name}`;
+      return replyCompact(exchange, 404, { kind: 'service-not-found', msg });
     }
     const query = parseQuery(parameters);
-    const wanted = single(parameters, 'service_status_version');
-    if (wanted !== null && !isInteger(wanted)) {
-      throw new BadStatusQuery(
-        'data-invalid',
-        `Invalid service_status_version. Should be an integer but was ${wanted}`,
-      );
-    }
-    if (wanted !== null && Number(wanted) !== STATUS_VERSION) {
-      throw new BadStatusQuery(
-        'service-status-version-not-found',
-        `No status function with version ${Number(wanted)} found for service ${name}`,
-      );
-    }
+    requireStatusVersion(parameters, name);
     const report = await ask(service, query);
-    replyCompact(exchange, httpStatus(report.state), { ...entry(report, query.level), service_name: name });
+    replyCompact(exchange, httpStatus(report.state), { ...this.#entry(report, query.level), service_name: name });
   }
 
-  async function answerSimple(exchange: Exchange, name: string | undefined, parameters: Parameters): Promise<void> {
-    const wanted = services.filter((service) => (name === undefined ? service.listed : service.name === name));
+  async #simple(exchange: Exchange, name: string | undefined, parameters: Parameters): Promise<void> {
+    const wanted = this.#services.filter((service) => (name === undefined ? service.listed : service.name === name));
     if (wanted.length === 0) return exchange.reply(textReply(404, `not found: ${name}`));
     // It always asks at the level critical, whatever the client names.
     const query: Query = { level: 'critical', timeoutMs: timeoutOf(parameters, 'critical') };
@@ -131,9 +129,9 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
     exchange.reply(textReply(httpStatus(state), state));
   }
 
-  function entry({ state, status }: Report, level: DetailLevel): Record<string, Json> {
+  #entry({ state, status }: Report, level: DetailLevel): Record<string, Json> {
     return {
-      service_version: deps.version,
+      service_version: this.#version,
       service_status_version: STATUS_VERSION,
       detail_level: level,
       state,
@@ -141,8 +139,17 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
       active_alerts: [],
     };
   }
+}
 
-  return [{ prefix, handler }];
+/** Throws BadStatusQuery when the client wants another version of a service's status than there is. */
+function requireStatusVersion(parameters: Parameters, name: string): void {
+  const wanted = single(parameters, 'service_status_version');
+  if (wanted === null || (isInteger(wanted) && Number(wanted) === STATUS_VERSION)) return;
+  if (!isInteger(wanted)) {
+    throw new BadStatusQuery('data-invalid', `Invalid service_status_version. Should be an integer but was ${wanted}`);
+  }
+  const message = `No status function with version ${Number(wanted)} found for service ${name}`;
+  throw new BadStatusQuery('service-status-version-not-found', message);
 }
 
 /** The whole status at level debug, for the periodic status log. */

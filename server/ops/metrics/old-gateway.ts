@@ -49,26 +49,26 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
       return reply(exchange, 400, messageOf(error));
     }
     if (typeof wanted === 'string') return reply(exchange, 200, await valueFor(wanted));
-    const count = typeof wanted === 'object' && wanted !== null ? Object.keys(wanted).length : 0;
-    if (count > REQUESTS_MAX) return reply(exchange, 400, `metrics request must name ${REQUESTS_MAX} mbeans at most`);
+    if (typeof wanted !== 'object' || wanted === null) {
+      return reply(exchange, 400, 'metrics request must be a JSON string, array, or object');
+    }
+    const names = Object.entries(wanted);
+    if (names.length > REQUESTS_MAX) {
+      return reply(exchange, 400, `metrics request must name ${REQUESTS_MAX} mbeans at most`);
+    }
+    const answers = await valuesFor(names);
+    reply(exchange, 200, Array.isArray(wanted) ? answers.map(([, value]) => value) : Object.fromEntries(answers));
+  }
+
+  /** The same pairs, with values in place of names. */
+  async function valuesFor(names: readonly (readonly [string, Json | undefined])[]): Promise<[string, Json][]> {
     const giveTurn = turnsByVisits();
-    if (Array.isArray(wanted)) {
-      const answers: Json[] = [];
-      for (const name of wanted) {
-        answers.push(await valueFor(name));
-        await giveTurn(1);
-      }
-      return reply(exchange, 200, answers);
+    const answers: [string, Json][] = [];
+    for (const [key, name] of names) {
+      answers.push([key, await valueFor(name ?? null)]);
+      await giveTurn(1);
     }
-    if (typeof wanted === 'object' && wanted !== null) {
-      const answers: Record<string, Json> = {};
-      for (const [key, name] of Object.entries(wanted)) {
-        answers[key] = await valueFor(name ?? null);
-        await giveTurn(1);
-      }
-      return reply(exchange, 200, answers);
-    }
-    reply(exchange, 400, 'metrics request must be a JSON string, array, or object');
+    return answers;
   }
 
   async function valueFor(name: Json): Promise<Json> {
