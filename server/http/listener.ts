@@ -14,7 +14,7 @@ import { createDispatcher } from './dispatch.ts';
 import type { Exchange, ListenerKind, Mount, RequestRecord } from './exchange.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { Budget, HTTP_LIMITS, type HttpLimits } from './limits.ts';
-import { NodeServer } from './node-wire.ts';
+import { NodeServer } from './node-server.ts';
 import type { ClientIdentity, Wire } from './wire.ts';
 
 type ListenerAddress =

@@ -1,24 +1,16 @@
-// HTTP/1.x by node:http (llhttp): one server whose requests become wires. Requests of one connection are handled one after
-// the other, so that a client that sends ahead gets its answers in order and cannot occupy more than one handler.
-//
-// Time-outs are per phase: node's own for heads, whole requests and connections without a request; the socket's inactivity
-// for a client that stops sending its body or taking its answer. While a handler works, a silent connection is no fault.
-//
-// Why not uWebSockets.js, which takes less than half the processor time a request: its released binaries answer 505 when a
-// request line arrives in two reads (any long GET over a network), to HTTP/1.0 and to absolute targets; cut a connection
-// that sends ahead; never finish an answer to HEAD; fix time-outs at ten seconds; and cannot serve a connection that a TLS
-// server accepted. wire.ts is the seam for it, once these have gone.
+// One request of node:http, and its answer, as a wire. Whose move it is, the client's or the handler's, it knows at any time: that decides
+// whether a silent connection is at fault (node-server.ts).
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { HttpLimits } from './limits.ts';
-import { encodedQuery, type ParseError, parseAgain } from './raw-target.ts';
-import { badMessage } from './replies.ts';
-import { addressOf, boundConnections, listenAt } from './sockets.ts';
-import type { BodySink, ClientIdentity, HttpServer, Wire, WireHead } from './wire.ts';
+import type { ListenerKind } from './exchange.ts';
+import type { ParseError } from './raw-target.ts';
+import { addressOf } from './sockets.ts';
+import type { BodySink, ClientIdentity, Wire, WireHead } from './wire.ts';
 
-interface Connection {
+/** What the requests of one connection have in common. */
+export interface Connection {
   readonly socket: Duplex;
   readonly client: ClientIdentity | null;
   /** The request that is being handled. */
@@ -33,200 +25,19 @@ interface Connection {
   broken: ParseError | null;
 }
 
-export class NodeServer implements HttpServer {
-  readonly #limits: HttpLimits;
-  readonly #onWire: (wire: Wire) => void;
-  readonly #server: Server;
-  readonly #shared: Shared;
-  readonly #connections = new Map<Duplex, Connection>();
-
-  constructor(
-    listener: Wire['listener'],
-    limits: HttpLimits,
-    onWire: (wire: Wire) => void,
-    onFull: () => void = () => {},
-  ) {
-    this.#limits = limits;
-    this.#onWire = onWire;
-    this.#shared = { listener, stallMs: limits.stallMs, stallLongMs: limits.stallLongMs, isClosing: false };
-    const server = createServer({
-      maxHeaderSize: limits.headBytesMax,
-      headersTimeout: limits.headMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: limits.idleMs,
-      connectionsCheckingInterval: Math.max(100, Math.min(30_000, limits.headMs / 2)),
-      highWaterMark: limits.answerBufferBytes,
-      noDelay: true,
-    });
-    this.#server = server;
-    boundConnections(server, limits.connectionsMax, onFull);
-    // Node would drop those beyond 2,000, and with them what frames the body; `headBytesMax` bounds them.
-    server.maxHeadersCount = 0;
-    // Inactivity of the socket in either direction; what it means depends on the phase (below).
-    server.timeout = limits.stallMs;
-    // A client that closes its side behind its request (nc does) gets its answer.
-    (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
-    // Heads and whole requests are timed from here on, also when the server never listens itself.
-    server.emit('listening');
-    server.on('connection', (socket: Duplex) => this.#connected(socket));
-    server.on('request', (request, response) => this.#requested(request, response));
-    server.on('timeout', (socket: Duplex) => this.#silent(socket));
-    server.on('clientError', (error: ParseError, socket) => this.#malformed(error, socket));
-  }
-
-  listen(host: string, port: number): Promise<number> {
-    return listenAt(this.#server, host, port);
-  }
-
-  accept(socket: Duplex, client: ClientIdentity): void {
-    this.#track(socket, client);
-    this.#server.emit('connection', socket);
-  }
-
-  endConnections(): void {
-    this.#shared.isClosing = true;
-  }
-
-  stopListening(): void {
-    this.#shared.isClosing = true;
-    // Also ends the timing of requests; that a server was never listening is no error here.
-    this.#server.close(() => {});
-    this.#server.closeIdleConnections();
-  }
-
-  destroyConnections(): void {
-    for (const socket of this.#connections.keys()) socket.destroy();
-  }
-
-  get connectionCount(): number {
-    return this.#connections.size;
-  }
-
-  #track(socket: Duplex, client: ClientIdentity | null): Connection {
-    const connection: Connection = {
-      socket,
-      client,
-      active: null,
-      isEnding: false,
-      isHalfClosed: false,
-      ahead: [],
-      broken: null,
-    };
-    this.#connections.set(socket, connection);
-    socket.once('close', () => this.#connections.delete(socket));
-    return connection;
-  }
-
-  #connected(socket: Duplex): void {
-    const connection = this.#connections.get(socket) ?? this.#track(socket, null);
-    socket.once('end', () => {
-      connection.isHalfClosed = true;
-      connection.active?.halfClosed();
-    });
-  }
-
-  #requested(request: IncomingMessage, response: ServerResponse): void {
-    const connection = this.#connections.get(request.socket) ?? this.#track(request.socket, null);
-    if (connection.active === null) {
-      this.#handle(connection, request, response);
-      return;
-    }
-    connection.ahead.push([request, response]);
-    if (connection.ahead.length === this.#limits.pipelineMax) connection.socket.pause();
-  }
-
-  #handle(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
-    const wire = new NodeWire(request, response, connection, this.#shared);
-    connection.active = wire;
-    response.once('close', () => {
-      wire.over();
-      connection.active = null;
-      this.#handleNext(connection);
-    });
-    this.#onWire(wire);
-  }
-
-  #handleNext(connection: Connection): void {
-    const { socket, ahead, broken } = connection;
-    const next = ahead.shift();
-    // Nor is one handled of which no more comes, or too slowly: it is what is broken.
-    if (broken !== null && next?.[0].complete !== true) {
-      ahead.length = 0;
-      refuse(broken, socket);
-      return;
-    }
-    if (next === undefined) return;
-    if (ahead.length === this.#limits.pipelineMax - 1) socket.resume();
-    if (socket.destroyed) ahead.length = 0;
-    else this.#handle(connection, next[0], next[1]);
-  }
-
-  /** Nothing was sent or taken for as long as that may last. */
-  #silent(socket: Duplex): void {
-    const active = this.#connections.get(socket)?.active ?? null;
-    if (active !== null && !active.waitsForClient) return;
-    active?.stalled();
-    socket.destroy();
-  }
-
-  #malformed(error: ParseError, socket: Duplex): void {
-    const connection = this.#connections.get(socket);
-    const active = connection?.active ?? null;
-    // The server times whole requests, and cannot be told that one may take longer. It says so once for each.
-    if (error.code === REQUEST_TIMEOUT && active?.isLongBody === true) return;
-    if (connection !== undefined && active === null && !connection.isEnding) {
-      const encoded = encodedQuery(error);
-      if (encoded !== null) {
-        // What a parser leaves on its socket shall not pile up.
-        connection.isEnding = true;
-        parseAgain(this.#server, socket, encoded);
-        return;
-      }
-    }
-    // An answer that is due belongs to an earlier request: the refusal must not be taken for it, nor keep it from coming.
-    if (connection === undefined || active?.isReceived !== true || isLost(error)) refuse(error, socket);
-    else connection.broken ??= error;
-  }
-}
-
-/** Whether nobody is there any more who could be told. */
-const isLost = ({ code = '' }: NodeJS.ErrnoException): boolean => LOST.includes(code);
-const LOST: readonly string[] = ['ECONNRESET', 'EPIPE'];
-
-const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
-
-const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
-  [REQUEST_TIMEOUT]: [408, 'Request Timeout'],
-};
-
-/** What is no HTTP, or comes too slowly, is told so and cut off. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || isLost(error)) {
-    socket.destroy();
-    return;
-  }
-  const [status, reason] = REFUSALS[error.code ?? ''] ?? [400, 'Bad Request'];
-  const { contentType, body } = badMessage(status, reason);
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${contentType}\r\nContent-Length: ${(body as string).length}\r\n` +
-      `Connection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
-  );
-}
-
-interface Shared {
-  readonly listener: Wire['listener'];
+/** What the wires of one server have in common. */
+export interface WireContext {
+  readonly listener: ListenerKind;
   readonly stallMs: number;
   readonly stallLongMs: number;
   isClosing: boolean;
 }
 
-class NodeWire implements Wire {
+export class NodeWire implements Wire {
   readonly method: string;
   readonly path: string;
   readonly queryString: string;
-  readonly listener: Wire['listener'];
+  readonly listener: ListenerKind;
   readonly clientName: string | null;
   readonly clientExtensions: Wire['clientExtensions'];
   readonly remoteAddress: string;
@@ -237,7 +48,7 @@ class NodeWire implements Wire {
 
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #shared: Shared;
+  readonly #context: WireContext;
   readonly #connection: Connection;
   /** What to call for bytes that are on their way. */
   readonly #unsent = new Set<() => void>();
@@ -247,17 +58,17 @@ class NodeWire implements Wire {
   /** Whether the next move is the client's: to send more of its request, or to take more of the answer. */
   waitsForClient = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, connection: Connection, shared: Shared) {
+  constructor(request: IncomingMessage, response: ServerResponse, connection: Connection, context: WireContext) {
     this.#request = request;
     this.#response = response;
-    this.#shared = shared;
+    this.#context = context;
     this.#connection = connection;
     this.method = request.method ?? 'GET';
     const target = originForm(request.url ?? '/');
     const question = target.indexOf('?');
     this.path = question < 0 ? target : target.slice(0, question);
     this.queryString = question < 0 ? '' : target.slice(question + 1);
-    this.listener = shared.listener;
+    this.listener = context.listener;
     const { headers } = request;
     const { client } = connection;
     this.clientName = client?.name ?? null;
@@ -286,7 +97,7 @@ class NodeWire implements Wire {
 
   get #stallMs(): number {
     // What is sent behind the answer is of no use.
-    return this.isLongBody && !this.#response.headersSent ? this.#shared.stallLongMs : this.#shared.stallMs;
+    return this.isLongBody && !this.#response.headersSent ? this.#context.stallLongMs : this.#context.stallMs;
   }
 
   #timeStall(): void {
@@ -399,7 +210,7 @@ class NodeWire implements Wire {
     const lines: string[] = [];
     for (const [name, value] of head.headers) lines.push(name, value);
     if (length !== null) lines.push('Content-Length', String(length));
-    if (this.#shared.isClosing || this.#connection.isEnding) lines.push('Connection', 'close');
+    if (this.#context.isClosing || this.#connection.isEnding) lines.push('Connection', 'close');
     this.#response.writeHead(head.status, lines);
     if (this.isLongBody) this.#timeStall();
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS, type HttpLimits } from '../../../server/http/limits.ts';
-import { NodeServer } from '../../../server/http/node-wire.ts';
+import { NodeServer } from '../../../server/http/node-server.ts';
 import type { Wire } from '../../../server/http/wire.ts';
 import { atEnd } from '../../support/endings.ts';
 import { RawClient } from '../../support/raw-client.ts';
