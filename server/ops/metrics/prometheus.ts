@@ -5,7 +5,6 @@
 
 import {
   Counter,
-  type Distribution,
   Gauge,
   Histogram,
   Meter,
@@ -13,6 +12,7 @@ import {
   type MetricsRegistry,
   Timer,
 } from '../../../workers/metrics.ts';
+import type { Distribution } from '../../../workers/reservoir.ts';
 import { type Stages, stageBounds, stageNames } from '../../../workers/stages.ts';
 import { helpText } from './help-texts.ts';
 import type { ProcessFigures } from './process-figures.ts';

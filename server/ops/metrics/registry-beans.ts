@@ -6,7 +6,6 @@
 
 import {
   Counter,
-  type Distribution,
   type Gauge,
   Histogram,
   type HistogramSnapshot,
@@ -18,6 +17,7 @@ import {
   Timer,
   type TimerSnapshot,
 } from '../../../workers/metrics.ts';
+import type { Distribution } from '../../../workers/reservoir.ts';
 import type { Json } from '../../json.ts';
 import {
   type AttributeRow,
