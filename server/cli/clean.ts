@@ -1,7 +1,7 @@
 // `muster clean`: maintenance now, by the administrative interface of a running server.
 
 import { suggestion } from '../config/suggest.ts';
-import { CLEAN_TOKENS, FAILED_HEADER } from '../ops/maintenance.ts';
+import { CLEAN_TOKENS, FAILED_HEADER } from '../ops/maintenance-steps.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 

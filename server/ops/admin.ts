@@ -8,13 +8,8 @@ import { messageOf } from '../../engine/reason.ts';
 import { MaintenanceStopped, MaintenanceUnavailable } from '../../workers/types.ts';
 import type { Exchange, Reply } from '../http/exchange.ts';
 import { errorReply, prettyReply } from '../http/replies.ts';
-import {
-  CLEAN_TOKENS,
-  type CleanRequest,
-  type CleanToken,
-  FAILED_HEADER,
-  type MaintenanceScheduler,
-} from './maintenance.ts';
+import type { MaintenanceScheduler } from './maintenance.ts';
+import { CLEAN_TOKENS, type CleanRequest, type CleanToken, FAILED_HEADER } from './maintenance-steps.ts';
 
 type AdminCommand =
   | { readonly kind: 'clean'; readonly request: CleanRequest }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import type { Logger } from '../../../server/log.ts';
-import { CLEAN_TOKENS, MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
+import { MaintenanceScheduler } from '../../../server/ops/maintenance.ts';
+import { CLEAN_TOKENS, type MaintenanceSettings } from '../../../server/ops/maintenance-steps.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { MaintenanceStopped } from '../../../workers/types.ts';
 import { FakeRing } from '../../support/fake-ring.ts';

@@ -6,7 +6,8 @@ import type { QueryRequest, QuerySettings } from '../../../engine/query/request.
 import type { BodyWriter, Exchange, Handler, Mount, Reply, ReplyHead } from '../../../server/http/exchange.ts';
 import { BodyTooLarge } from '../../../server/http/exchange.ts';
 import { type AdminDeps, createAdminMounts } from '../../../server/ops/admin-mounts.ts';
-import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
+import { MaintenanceScheduler } from '../../../server/ops/maintenance.ts';
+import type { MaintenanceSettings } from '../../../server/ops/maintenance-steps.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { QueryPool } from '../../../workers/types.ts';
 import { FakeRing } from '../../support/fake-ring.ts';
