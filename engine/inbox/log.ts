@@ -6,9 +6,6 @@
 // A group that fails is refused as a whole and never trusted: its bytes are cut off where there was no room for them; where
 // that fails, or the disk did, the segment is left for a new one whose header records how much of the old one counts. Segments
 // are removed oldest first, when none of their records is needed any more: that order keeps the chain of headers complete.
-//
-// The file of a segment that goes is kept for the next one: a durable write over blocks that a file has already takes half the time of
-// one that makes it longer. What stands behind the records of a segment may therefore be of an earlier one; it has another salt.
 
 import { join } from 'node:path';
 import { nothingLost, refusalFor } from './damage.ts';
@@ -33,6 +30,7 @@ import {
   type Segment,
   segmentName,
 } from './segments.ts';
+import { isSpare, SpareFile } from './spare.ts';
 import { type CommandStream, type Deliver, type StoredBody, type StreamRecord, StreamUnavailable } from './stream.ts';
 
 export interface LogOptions {
@@ -58,12 +56,6 @@ const GROUP_SIZE_MAX = 8 << 20;
 const GROUP_RECORDS_MAX = 500;
 /** The disk does what it is told: bytes that are cut off are gone. After any other failure that is not sure. */
 const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
-/** A file that is kept for the next segment. */
-interface Spare {
-  readonly path: string;
-  readonly file: LogFile;
-}
 
 interface Append {
   readonly envelope: Envelope;
@@ -95,9 +87,6 @@ export async function openLog(options: LogOptions): Promise<CommandLog> {
   return log;
 }
 
-/** Files that are kept for the next segment are called like the one that they were, and so. */
-const SPARE = '.spare';
-
 /**
  * Reads every segment, cuts off what does not count of the last one, and removes files of no use. Throws StreamCorrupt where commands are lost
  * that not every partition has, and NewerSegment; nothing is changed then.
@@ -108,7 +97,7 @@ async function openSegments(options: LogOptions, files: LogFileSystem): Promise<
   const { segments, damages, useless, unbegun, tail } = read;
   try {
     if (damages.length > 0) await requireApplied(damages, options);
-    const spares = (await files.list(dir)).filter((name) => name.endsWith(SPARE)).map((name) => join(dir, name));
+    const spares = (await files.list(dir)).filter(isSpare).map((name) => join(dir, name));
     for (const path of [...spares, ...useless]) await files.remove(path);
     if (unbegun !== null) log?.info(`${unbegun.message}; removed: nothing tells that there was more in it`);
     const { file, size } = segments.at(-1) ?? { file: null, size: 0 };
@@ -153,9 +142,7 @@ export class CommandLog implements CommandStream {
   #recovering: Promise<boolean> | null = null;
   #closed = false;
   #removing: Promise<void> = Promise.resolve();
-  #spare: Spare | null = null;
-  /** Is to be the spare one: until its name is gone for good, a power failure makes it the segment again that it was. */
-  #leaving: Spare | null = null;
+  readonly #spare: SpareFile;
 
   constructor(options: LogOptions, files: LogFileSystem, { segments, records, damages }: ReadSegments) {
     this.#dir = options.dir;
@@ -163,6 +150,7 @@ export class CommandLog implements CommandStream {
     this.#random = options.random;
     this.#segmentSizeMax = options.segmentSizeMax ?? SEGMENT_SIZE_MAX;
     this.#groupSizeMax = options.groupSizeMax ?? GROUP_SIZE_MAX;
+    this.#spare = new SpareFile(files, this.#segmentSizeMax);
     this.#segments = [...segments];
     this.#backlog = [...records];
     this.#seq = Math.max(options.seqAfter, (segments.at(-1)?.header.firstSeq ?? 0) - 1, records.at(-1)?.seq ?? 0);
@@ -235,7 +223,7 @@ export class CommandLog implements CommandStream {
     while (this.#writing !== null) await this.#writing;
     await this.#recovering;
     await this.#removing;
-    await this.#dropSpare();
+    await this.#spare.drop();
     for (const segment of this.#segments) {
       if (segment === this.#segments.at(-1)) await cutOff(segment);
       await segment.file?.close();
@@ -323,7 +311,7 @@ export class CommandLog implements CommandStream {
     const path = join(this.#dir, segmentName(header.number));
     let file: LogFile | null = null;
     try {
-      file = await this.#spareAs(path, header);
+      file = await this.#spare.as(path, header);
       if (file === null) {
         file = await this.#openNew(path);
         await writeAll(file, [encodeSegmentHeader(header)], 0);
@@ -360,69 +348,19 @@ export class CommandLog implements CommandStream {
     while (this.#segments.length > 1 && this.#segments[0]!.live === 0) {
       const segment = this.#segments[0]!;
       try {
-        if (!(await this.#keepAsSpare(segment))) {
+        if (this.#closed || !(await this.#spare.keep(segment))) {
           await segment.file?.close();
           segment.file = null;
           await this.#files.remove(segment.path);
         }
         await this.#files.syncDirectory(this.#dir);
-        this.#spare ??= this.#leaving;
-        this.#leaving = null;
+        this.#spare.settle();
       } catch (error) {
-        if (this.#leaving !== null) await this.#remove(this.#leaving.file, this.#leaving.path);
-        this.#leaving = null;
+        await this.#spare.forget();
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return;
       }
       this.#segments.shift();
     }
-  }
-
-  /** Keeps the file of a segment that is not needed any more, if it is worth it: whether it has lost its name. */
-  async #keepAsSpare(segment: Segment): Promise<boolean> {
-    const { file, size } = segment;
-    if (file === null || this.#spare !== null || this.#closed) return false;
-    // Of one that a large command made long most would never be used again.
-    if (size < this.#segmentSizeMax / 2 || size > this.#segmentSizeMax * 2) return false;
-    const path = `${segment.path}${SPARE}`;
-    try {
-      await this.#files.rename(segment.path, path);
-    } catch {
-      return false;
-    }
-    segment.file = null;
-    // A backup that is being made holds its segments by links, which nobody can make any more.
-    const { nlink } = await file.stat().catch(() => ({ nlink: 2 }));
-    if (nlink > 1) await this.#remove(file, path);
-    else this.#leaving = { path, file };
-    return true;
-  }
-
-  /** The spare file as the segment of that path and header, null when there is none, or when it cannot be. */
-  async #spareAs(path: string, header: SegmentHeader): Promise<LogFile | null> {
-    const spare = this.#spare;
-    if (spare === null) return null;
-    this.#spare = null;
-    try {
-      // What has the name of a segment has its whole header.
-      await writeAll(spare.file, [encodeSegmentHeader(header)], 0);
-      await this.#files.rename(spare.path, path);
-      return spare.file;
-    } catch {
-      await this.#remove(spare.file, spare.path);
-      return null;
-    }
-  }
-
-  async #dropSpare(): Promise<void> {
-    const spare = this.#spare;
-    this.#spare = null;
-    if (spare !== null) await this.#remove(spare.file, spare.path);
-  }
-
-  /** What cannot be removed is, when the log is opened again. */
-  async #remove(file: LogFile, path: string): Promise<void> {
-    await file.close().catch(() => {});
-    await this.#files.remove(path).catch(() => {});
   }
 }
 
