@@ -29,18 +29,17 @@ import { CommandMetrics } from './command-metrics.ts';
 import type { DataLock } from './data-lock.ts';
 import { DeadLetterCounts } from './dead-letter-counts.ts';
 import { HeldCommands } from './held-commands.ts';
-import { type BatchLimits, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
+import { type BatchLimits, Mailbox, newEntry, type Waiter } from './mailbox.ts';
 import { Outcomes } from './outcomes.ts';
 import { type RingLimits, type RingOptions, ringLimits } from './ring-options.ts';
 import { QUICK_ENDS_MAX, type RunMarker } from './run-marker.ts';
-import { CRASHES_MAX, deadlyText, type Flight, type Slot, troubleOf } from './slot.ts';
+import { CRASHES_MAX, deadlyText, executed, type Flight, NO_TROUBLES, newSlot, type Slot, troubleOf } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
 import { Trials } from './trials.ts';
 
 const WATCH_MS = 5000;
 const READ_AGAIN_MS = 1000;
-const NO_TROUBLES: Slot['troubles'] = { actor: null, log: null };
 
 /** What `startRing` has opened. */
 interface RingParts {
@@ -440,53 +439,43 @@ export class Ring implements CommandRing {
   }
 
   #makeSlots(positions: readonly number[]): void {
-    const partitions = positions.length;
-    const { dir, engine, threads: wanted, priority = 'low', script = actorScript() } = this.#options;
     const { batchMax: countMax, batchSizeMax: sizeMax, batchWorkMax: workMax } = this.#limits;
     const limits: BatchLimits = { countMax, sizeMax, workMax };
-    const threads = Math.min(Math.max(1, wanted), partitions);
+    const threads = Math.min(Math.max(1, this.#options.threads), positions.length);
     for (let index = 0; index < threads; index++) {
       const slots: number[] = [];
-      for (let slot = index; slot < partitions; slot += threads) slots.push(slot);
-      const actor: ActorHandle = new ActorHandle({
-        index,
-        slots,
-        script,
-        hangMax: this.#limits.hangMax,
-        data: (activity) => ({
-          dir,
-          slots,
-          activity,
-          times: this.#times,
-          priority,
-          givenUp: this.#suspects.givenUp(),
-          isFeared: this.#trials.isFeared,
-          engine,
-        }),
-        onMessage: (message) => this.#received(message),
-        onDown: (activity, reason, requested) => this.#down(actor, activity, reason, requested),
-        onStuck: (activity, reason) => this.#stuck(actor, activity, reason),
-        log: this.#log,
-      });
+      for (let slot = index; slot < positions.length; slot += threads) slots.push(slot);
+      const actor = this.#newActor(index, slots);
       this.#actors.push(actor);
       for (const slot of slots) {
-        this.#slots[slot] = {
-          slot,
-          begunAt: positions[slot]!,
-          mailbox: new Mailbox(limits),
-          actor,
-          up: false,
-          opening: true,
-          flight: null,
-          planned: false,
-          pause: null,
-          tookAt: Number.NEGATIVE_INFINITY,
-          held: new Map(),
-          unflushed: [],
-          troubles: NO_TROUBLES,
-        };
+        this.#slots[slot] = newSlot({ slot, begunAt: positions[slot]!, mailbox: new Mailbox(limits), actor });
       }
     }
+  }
+
+  #newActor(index: number, slots: readonly number[]): ActorHandle {
+    const { dir, engine, priority = 'low', script = actorScript() } = this.#options;
+    const actor: ActorHandle = new ActorHandle({
+      index,
+      slots,
+      script,
+      hangMax: this.#limits.hangMax,
+      data: (activity) => ({
+        dir,
+        slots,
+        activity,
+        times: this.#times,
+        priority,
+        givenUp: this.#suspects.givenUp(),
+        isFeared: this.#trials.isFeared,
+        engine,
+      }),
+      onMessage: (message) => this.#received(message),
+      onDown: (activity, reason, requested) => this.#down(actor, activity, reason, requested),
+      onStuck: (activity, reason) => this.#stuck(actor, activity, reason),
+      log: this.#log,
+    });
+    return actor;
   }
 
   #down(actor: ActorHandle, activity: Activity, reason: string, requested: boolean): void {
@@ -609,6 +598,3 @@ const throwInTheOpen = (error: Error): void => {
 /** Whether commands of the log that are feared go next there, and nothing is known to be wrong with the partition. */
 const hasFeared = (slot: Slot): boolean =>
   slot.mailbox.isNextFeared && troubleOf(slot) === null && (slot.up || slot.opening);
-
-/** What a batch is about, superseded commands left out. */
-const executed = ({ entries }: Flight): Entry[] => entries.filter(({ obsolete }) => !obsolete);

@@ -36,7 +36,26 @@ export interface Slot {
   troubles: { readonly actor: string | null; readonly log: string | null };
 }
 
-/** What of that is told; null: nothing is wrong. */
+export const NO_TROUBLES: Slot['troubles'] = { actor: null, log: null };
+
+/** Before its actor has come up. */
+export const newSlot = (given: Pick<Slot, 'slot' | 'begunAt' | 'mailbox' | 'actor'>): Slot => ({
+  ...given,
+  up: false,
+  opening: true,
+  flight: null,
+  planned: false,
+  pause: null,
+  tookAt: Number.NEGATIVE_INFINITY,
+  held: new Map(),
+  unflushed: [],
+  troubles: NO_TROUBLES,
+});
+
+/** What a batch is about, superseded commands left out. */
+export const executed = ({ entries }: Flight): Entry[] => entries.filter(({ obsolete }) => !obsolete);
+
+/** What is told of a slot's troubles; null: nothing is wrong. */
 export const troubleOf = ({ troubles: { actor, log } }: Slot): string | null => actor ?? log;
 
 /** How often an actor may die on a command before it is given up. */
