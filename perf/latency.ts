@@ -141,6 +141,56 @@ async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, p
   };
 }
 
+/** Commands a second that the server takes when they come as fast as they can, once it has compiled what they need. */
+async function highestRate(client: Client, supply: Supply, isSmall: boolean): Promise<number> {
+  const [before, tried] = isSmall ? [0, 12] : [COMMANDS_BEFORE, 450];
+  await submitAll(client, await supply.take(before), 8);
+  await drained(client);
+  const trial = await supply.take(tried);
+  const start = performance.now();
+  await submitAll(client, trial, 8);
+  await drained(client);
+  const highest = (trial.length / (performance.now() - start)) * 1000;
+  console.error(`highest rate ${show(highest)} commands/s`);
+  return highest;
+}
+
+async function comeToRest(server: Server, restMs: number): Promise<void> {
+  const rested = await atRest(server.processes, { restMs });
+  if (Number.isNaN(rested)) console.error('whether the server rests is not known without --pid');
+  else console.error(rested === null ? 'the server does not come to rest' : `at rest after ${show(rested)} s`);
+}
+
+function phasesTable(results: readonly PhaseResult[]): string {
+  const cells = (waits: Waits | null): string[] =>
+    waits === null ? ['-', '-', '-', '-'] : [String(waits.count), show(waits.p50), show(waits.p99), show(waits.worst)];
+  const head = [
+    'phase',
+    'commands/s',
+    'submitted',
+    'p50',
+    'p99',
+    'worst',
+    'point queries',
+    'p50',
+    'p99',
+    'worst',
+    'dumps',
+    'MB',
+    'others %',
+  ];
+  const rows = results.map((r) => [
+    r.phase,
+    show(r.rate),
+    ...cells(r.submissions),
+    ...cells(r.points),
+    String(r.dumps),
+    show(r.dumpedBytes / 1e6),
+    show(r.others * 100),
+  ]);
+  return table(head, rows);
+}
+
 async function run(given: Given): Promise<void> {
   const nodes = given.count('nodes', 2, 100_000);
   const part = given.number('part', 0.01, 1);
@@ -156,24 +206,14 @@ async function run(given: Given): Promise<void> {
     const client = new Client(server, 8);
     await fill(client, { history, first: 0, end: nodes, runs: ['first'] });
     const supply = new Supply(history, nodes);
-    const [before, tried] = given.flag('small') ? [0, 12] : [COMMANDS_BEFORE, 450];
-    await submitAll(client, await supply.take(before), 8);
-    await drained(client);
-    const trial = await supply.take(tried);
-    const start = performance.now();
-    await submitAll(client, trial, 8);
-    await drained(client);
-    const highest = (trial.length / (performance.now() - start)) * 1000;
-    console.error(`highest rate ${show(highest)} commands/s`);
+    const highest = await highestRate(client, supply, given.flag('small'));
     // What the phases ask for, before they change it: how many commands they bring depends on the rate.
     const answers = digestOfParts([
       await digestOfPoints(client, nodes),
       (await digestOfDump(client, { path: DUMP })).digest,
     ]);
     const rate = fixed ?? highest * part;
-    const rested = await atRest(server.processes, { restMs });
-    if (Number.isNaN(rested)) console.error('whether the server rests is not known without --pid');
-    else console.error(rested === null ? 'the server does not come to rest' : `at rest after ${show(rested)} s`);
+    await comeToRest(server, restMs);
 
     const results: PhaseResult[] = [];
     for (const phase of phases) {
@@ -184,38 +224,9 @@ async function run(given: Given): Promise<void> {
     const { digest } = digestOf(await client.json('/pdb/query/v4/nodes', { query }));
     client.close();
 
-    console.log(
-      `\nhighest rate ${show(highest)} commands/s; ${show((rate / highest) * 100)} % of it during the phases. Milliseconds:\n`,
-    );
-    const cells = (waits: Waits | null): string[] =>
-      waits === null
-        ? ['-', '-', '-', '-']
-        : [String(waits.count), show(waits.p50), show(waits.p99), show(waits.worst)];
-    const head = [
-      'phase',
-      'commands/s',
-      'submitted',
-      'p50',
-      'p99',
-      'worst',
-      'point queries',
-      'p50',
-      'p99',
-      'worst',
-      'dumps',
-      'MB',
-      'others %',
-    ];
-    const rows = results.map((r) => [
-      r.phase,
-      show(r.rate),
-      ...cells(r.submissions),
-      ...cells(r.points),
-      String(r.dumps),
-      show(r.dumpedBytes / 1e6),
-      show(r.others * 100),
-    ]);
-    console.log(table(head, rows));
+    const share = show((rate / highest) * 100);
+    console.log(`\nhighest rate ${show(highest)} commands/s; ${share} % of it during the phases. Milliseconds:\n`);
+    console.log(phasesTable(results));
     console.log(`\ndigest of the points and the dump before the phases ${answers}, of the nodes afterwards ${digest}`);
     writeResult(given, { machine, fleet: describeFleet(fleet), highest, rate, phases: results, answers, digest });
   } finally {

@@ -148,24 +148,14 @@ async function run(given: Given): Promise<void> {
     await server.stop();
   }
   printProfiles(given);
-  const parts = [...head];
-  const [small, large] = [results[0], results.at(-1)];
-  if (small !== undefined && large !== undefined && small !== large) {
-    const growth = `${growthTable(small, large)}\n\n${growthSummary(small, large)}`;
-    console.log(`\n${growth}`);
-    parts.push('', '## Growth', '', growth);
-  }
-  for (const result of results) {
-    const others = `Others used ${show(result.others * 100)} % of the machine meanwhile.`;
-    parts.push('', `## ${result.nodes} nodes`, '', others, '', sizeTable(result));
-  }
   const digest = digestOfParts(
     results.flatMap(({ queries }) => queries.map((q) => `${q.name} ${q.rows} ${q.digest}\n`)),
   );
+  const growth = growthOf(results);
+  if (growth !== null) console.log(`\n${growth}`);
   console.log(`\ndigest of all answers: ${digest}`);
-  parts.push('', `Digest of all answers: ${digest}`);
   const file = given.text('markdown') ?? join(resultsDir, `queries-${sizes.join('-')}.md`);
-  if (!given.flag('small') || given.text('markdown') !== null) writeText(file, `# Queries\n\n${parts.join('\n')}\n`);
+  if (!given.flag('small') || given.text('markdown') !== null) writeText(file, page({ head, growth, results, digest }));
   writeResult(given, {
     machine: head[0],
     fleet: describeFleet(fleet),
@@ -173,6 +163,32 @@ async function run(given: Given): Promise<void> {
     sizes: results,
     digest,
   });
+}
+
+/** Of the smallest and the largest number of nodes; null: there was one only. */
+function growthOf(results: readonly SizeResult[]): string | null {
+  const [small, large] = [results[0], results.at(-1)];
+  if (small === undefined || large === undefined || small === large) return null;
+  return `${growthTable(small, large)}\n\n${growthSummary(small, large)}`;
+}
+
+interface Page {
+  readonly head: readonly string[];
+  readonly growth: string | null;
+  readonly results: readonly SizeResult[];
+  readonly digest: string;
+}
+
+/** The result as Markdown. */
+function page({ head, growth, results, digest }: Page): string {
+  const parts = [...head];
+  if (growth !== null) parts.push('', '## Growth', '', growth);
+  for (const result of results) {
+    const others = `Others used ${show(result.others * 100)} % of the machine meanwhile.`;
+    parts.push('', `## ${result.nodes} nodes`, '', others, '', sizeTable(result));
+  }
+  parts.push('', `Digest of all answers: ${digest}`);
+  return `# Queries\n\n${parts.join('\n')}\n`;
 }
 
 export const program: Program = {
