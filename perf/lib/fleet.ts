@@ -3,6 +3,23 @@
 // `change` of a catalog's resources, of the facts and of the packages takes new values; the rest stays equal to the byte. What
 // nodes of a role share takes the same value on all of them, as when its code changes; a node's own, its facts and packages do not.
 
+import {
+  changedFile,
+  edge,
+  log,
+  MODULES,
+  makeResource,
+  mountpoints,
+  type Node,
+  networking,
+  osFact,
+  ROLES,
+  reportMetrics,
+  resource,
+  SITES,
+  SYSTEMS,
+  sshKeys,
+} from './fleet-parts.ts';
 import { Random } from './random.ts';
 
 export interface FleetOptions {
@@ -38,26 +55,6 @@ export interface Command {
   readonly payload: string;
 }
 
-const ROLES = ['web', 'db', 'cache', 'mail', 'build', 'proxy', 'monitor', 'storage'] as const;
-const SITES = ['ams1', 'fra2', 'iad3', 'nrt1', 'syd1'] as const;
-const SYSTEMS = [
-  { family: 'Debian', name: 'Debian', release: '12.8', kernel: '6.1.0-26-amd64' },
-  { family: 'Debian', name: 'Ubuntu', release: '24.04', kernel: '6.8.0-48-generic' },
-  { family: 'RedHat', name: 'Rocky', release: '9.4', kernel: '5.14.0-427.el9.x86_64' },
-  { family: 'RedHat', name: 'AlmaLinux', release: '8.10', kernel: '4.18.0-553.el8_10.x86_64' },
-] as const;
-const MODULES = [
-  'profile::base',
-  'ssh',
-  'ntp',
-  'sudo',
-  'logging',
-  'firewall',
-  'backup',
-  'monitoring',
-  'users',
-  'apt',
-] as const;
 /** Milliseconds from a run to the next one. */
 export const RUN_EVERY_MS = 30 * 60 * 1000;
 /** Facts that change, and those that never do beside the usual ones. */
@@ -65,18 +62,6 @@ const VOLATILE_FACTS = 40;
 const SITE_FACTS = 120;
 /** Which stream of randomness is for what. */
 const FOR = { node: 1, facts: 2, catalog: 3, report: 4, change: 5, role: 6 } as const;
-
-interface Node {
-  readonly index: number;
-  readonly certname: string;
-  readonly role: (typeof ROLES)[number];
-  readonly roleIndex: number;
-  readonly site: (typeof SITES)[number];
-  readonly system: (typeof SYSTEMS)[number];
-  readonly environment: string;
-  readonly resources: number;
-  readonly ip: string;
-}
 
 /** Every fleet's nodes have these names. */
 export const certnameOf = (index: number): string => `node-${String(index).padStart(5, '0')}.example.com`;
@@ -259,30 +244,11 @@ export class Fleet {
     const resources = [];
     const logs = [log(at(0), 'info', 'Puppet', 'Applying configuration version', ['info'])];
     for (let i = 0; i < changed; i++) {
-      const status = failed && i === 0 ? 'failure' : 'success';
       const title = `/etc/app/${node.role}/conf.d/${i}.conf`;
-      resources.push({
-        skipped: false,
-        timestamp: at(100 + i),
-        resource_type: 'File',
-        resource_title: title,
-        file: '/etc/puppetlabs/code/modules/app/manifests/config.pp',
-        line: 10 + i,
-        containment_path: ['Stage[main]', 'App::Config', `File[${title}]`],
-        corrective_change: false,
-        events: [
-          {
-            status,
-            timestamp: at(101 + i),
-            property: 'content',
-            name: 'content_changed',
-            new_value: `{sha256}${random.hex(64)}`,
-            old_value: `{sha256}${random.hex(64)}`,
-            message: `content changed '{sha256}${random.hex(64)}' to '{sha256}${random.hex(64)}'`,
-            corrective_change: false,
-          },
-        ],
-      });
+      const status = failed && i === 0 ? 'failure' : 'success';
+      resources.push(
+        changedFile({ title, line: 10 + i, status, resourceTime: at(100 + i), eventTime: at(101 + i) }, random),
+      );
       logs.push(
         log(
           at(101 + i),
@@ -296,21 +262,7 @@ export class Fleet {
     for (let i = logs.length; i < 40; i++) {
       logs.push(log(at(200 + i), 'info', 'Puppet', `Loading facts from ${random.hex(30)}`, ['info']));
     }
-    const metrics = [
-      ...['changed', 'failed', 'total', 'skipped', 'restarted', 'out_of_sync'].map((name) => ({
-        category: 'resources',
-        name,
-        value: name === 'total' ? node.resources : changed,
-      })),
-      ...Array.from({ length: 30 }, (_, i) => ({
-        category: 'time',
-        name: `type_${i}`,
-        value: random.below(1_000_000) / 1_000_000,
-      })),
-      { category: 'changes', name: 'total', value: changed },
-      { category: 'events', name: 'success', value: failed ? changed - 1 : changed },
-      { category: 'events', name: 'failure', value: failed ? 1 : 0 },
-    ];
+    const metrics = reportMetrics({ resources: node.resources, changed, failed }, random);
     return {
       certname: node.certname,
       puppet_version: '8.10.0',
@@ -342,156 +294,3 @@ export const COMMANDS: Readonly<Record<Kind, { readonly command: string; readonl
   catalog: { command: 'replace_catalog', version: 9 },
   report: { command: 'store_report', version: 8 },
 };
-
-function osFact(system: Node['system']): object {
-  const [major, minor] = system.release.split('.');
-  return {
-    family: system.family,
-    name: system.name,
-    architecture: 'x86_64',
-    hardware: 'x86_64',
-    release: { full: system.release, major, minor },
-    selinux: { enabled: system.family === 'RedHat' },
-  };
-}
-
-function networking(node: Node): object {
-  const interfaces: Record<string, object> = {};
-  for (let i = 0; i < 6; i++) {
-    const ip = `10.${100 + i}.${(node.index >> 8) & 255}.${node.index & 255}`;
-    const mac = `02:${i.toString(16).padStart(2, '0')}:${(node.index >> 8).toString(16).padStart(2, '0')}:${(node.index & 255).toString(16).padStart(2, '0')}:00:01`;
-    interfaces[`eth${i}`] = {
-      ip,
-      mac,
-      mtu: 1500,
-      netmask: '255.255.0.0',
-      network: `10.${100 + i}.0.0`,
-      bindings: [{ address: ip, netmask: '255.255.0.0', network: `10.${100 + i}.0.0` }],
-    };
-  }
-  return {
-    fqdn: node.certname,
-    hostname: node.certname.split('.')[0],
-    domain: 'example.com',
-    ip: node.ip,
-    primary: 'eth0',
-    interfaces,
-  };
-}
-
-function sshKeys(random: Random): object {
-  const key = (type: string) => ({
-    type,
-    key: random.hex(68),
-    fingerprints: { sha1: `SSHFP 1 1 ${random.hex(40)}`, sha256: `SSHFP 1 2 ${random.hex(64)}` },
-  });
-  return { rsa: key('ssh-rsa'), ecdsa: key('ecdsa-sha2-nistp256'), ed25519: key('ssh-ed25519') };
-}
-
-function mountpoints(random: Random): object {
-  const out: Record<string, object> = {};
-  for (const path of ['/', '/boot', '/var', '/var/log', '/srv', '/tmp']) {
-    out[path] = {
-      device: `/dev/mapper/vg0-${random.hex(6)}`,
-      filesystem: 'ext4',
-      options: ['rw', 'relatime', 'errors=remount-ro'],
-      size_bytes: random.below(0x7fffffff),
-      used: `${random.below(100)} GiB`,
-      capacity: `${random.below(10_000) / 100}%`,
-    };
-  }
-  return out;
-}
-
-function resource(
-  type: string,
-  title: string,
-  parameters: object,
-  file: string | null,
-  tags: string[],
-  exported = false,
-): object {
-  return { type, title, tags, exported, ...(file === null ? {} : { file, line: 1 + (title.length % 90) }), parameters };
-}
-
-const edge = (
-  sourceType: string,
-  sourceTitle: string,
-  relationship: string,
-  targetType: string,
-  targetTitle: string,
-): object => ({
-  source: { type: sourceType, title: sourceTitle },
-  target: { type: targetType, title: targetTitle },
-  relationship,
-});
-
-const log = (time: string, level: string, source: string, message: string, tags: string[]): object => ({
-  file: null,
-  line: null,
-  level,
-  message,
-  source,
-  tags,
-  time,
-});
-
-/** Resource number i of a role (or of one node when `own`). */
-function makeResource(i: number, random: Random, own: Node | null): { type: string; title: string; resource: object } {
-  const module = MODULES[i % MODULES.length]!;
-  const file = `/etc/puppetlabs/code/environments/production/modules/${module.split('::')[0]}/manifests/${own ? 'node' : 'config'}.pp`;
-  const suffix = own ? `${own.index}-${i}` : String(i);
-  const tags = ['class', ...new Set(module.split('::')), module];
-  const common = { loglevel: 'notice', require: [`Class[${module}]`], notify: [`Service[svc-${i % 20}]`] };
-  switch (i % 6) {
-    case 0:
-      return made('Package', `package-${suffix}`, {
-        ensure: `1.${random.below(50)}.0`,
-        provider: 'apt',
-        install_options: ['--no-install-recommends'],
-        ...common,
-      });
-    case 1:
-      return made('Service', `service-${suffix}`, {
-        ensure: 'running',
-        enable: true,
-        hasrestart: true,
-        hasstatus: true,
-        restart: `/usr/local/bin/restart --id ${random.hex(8)}`,
-        ...common,
-      });
-    case 2:
-      return made('User', `user${suffix}`, {
-        ensure: 'present',
-        uid: 1000 + i,
-        gid: 1000 + i,
-        home: `/home/user${suffix}`,
-        shell: '/bin/bash',
-        managehome: true,
-        comment: random.hex(20),
-        ...common,
-      });
-    case 3:
-      return made('Exec', `exec-${suffix}`, {
-        command: `/usr/local/bin/apply --id ${random.hex(16)} --target /srv/${suffix}`,
-        path: ['/bin', '/usr/bin', '/usr/local/bin'],
-        timeout: 300,
-        refreshonly: true,
-        logoutput: 'on_failure',
-        ...common,
-      });
-    default:
-      return made('File', `/etc/app/${module.replace(/::/g, '/')}/${suffix}.conf`, {
-        ensure: 'file',
-        owner: 'root',
-        group: 'root',
-        mode: '0644',
-        content: `# managed\nkey=${random.hex(32)}\noption=${random.hex(400 + random.below(700))}\n`,
-        backup: false,
-        ...common,
-      });
-  }
-  function made(type: string, title: string, parameters: object) {
-    return { type, title, resource: resource(type, title, parameters, file, [type.toLowerCase(), ...tags]) };
-  }
-}
