@@ -3,10 +3,10 @@
 import type { Database } from 'lmdb';
 import { digest16, indexPrefix, pairKey } from '../file/keys.ts';
 import { isToComeAt } from '../item-ids.ts';
+import { chunkIds, firstOfChunk } from '../items/chunk.ts';
 import type { Dictionary } from '../items/dictionary.ts';
 import type { DictionaryView } from '../items/dictionary-view.ts';
 import { DIGEST_SIZE, KNOWN_SIZE } from '../items/known-items.ts';
-import { chunkIds, firstOfChunk } from '../items/postings.ts';
 import { copiesIn } from '../records/copies.ts';
 import type { ItemId, NodeId } from '../records/records.ts';
 import type { View } from '../view.ts';

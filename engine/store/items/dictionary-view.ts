@@ -5,13 +5,14 @@ import { fast, present, type ReadOptions, raw, Scratch } from '../file/lmdb.ts';
 import type { Copies } from '../records/copies.ts';
 import type { Fields } from '../records/fields.ts';
 import type { ItemId, NodeId } from '../records/records.ts';
+import { chunkCount, chunkIds, firstOfChunk } from './chunk.ts';
 import { type Dictionary, listIn } from './dictionary.ts';
 import { Ids } from './ids.ts';
 import type { ItemClasses } from './item-classes.ts';
 import type { ItemSignatures } from './item-signatures.ts';
 import { BroughtIn, type KeptBytes } from './kept-bytes.ts';
 import { NodeSet } from './node-set.ts';
-import { chunkCount, chunkIds, firstOfChunk, PostingsReader } from './postings.ts';
+import { PostingsReader } from './postings.ts';
 import type { RecordCache } from './record-cache.ts';
 
 /** Looks at bodies one after the other: a record lives until the next call. */

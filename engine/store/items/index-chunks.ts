@@ -3,7 +3,9 @@
 import { chunkKey, indexPrefix } from '../file/keys.ts';
 import { fast } from '../file/lmdb.ts';
 import type { ItemId } from '../records/records.ts';
-import { Bitmaps, CHUNK_BITS, CHUNK_MASK, ChunkSet, type PostingsTable } from './postings.ts';
+import { CHUNK_BITS, CHUNK_MASK } from './chunk.ts';
+import { Bitmaps, ChunkSet } from './chunk-set.ts';
+import type { PostingsTable } from './postings.ts';
 
 interface IndexChunk {
   readonly key: Buffer;
