@@ -42,6 +42,7 @@ export const populationOptions = {
   offset: { value: 'N', default: '0', doc: 'number of the first host, for several of these side by side' },
   ...sampleOptions,
   resources: fleetOptions.resources,
+  seed: fleetOptions.seed,
   'include-catalog-edges': { value: null, doc: 'send the edges of catalogs, not an empty list' },
   'catalog-query-pct': { value: 'PCT', default: '0', doc: 'chance that queries come before a catalog' },
   'catalog-query-n': { value: 'N', default: '0', doc: 'so many' },
