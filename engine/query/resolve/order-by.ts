@@ -3,7 +3,7 @@
 import type { Field } from '../../../schemas/entities.ts';
 import { isAtom, printAlone, printClojure, textOf } from '../../clojure.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
-import { badQuery } from '../errors.ts';
+import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 import type { OrderTerm } from '../tree.ts';
 import { noSequence } from './messages.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -98,28 +98,47 @@ function argument(clauses: readonly JsonValue[], name: string): JsonValue | null
   return value;
 }
 
-/**
- * Paging clauses of one `from`. `isInner`: that of a subquery, whose counts the database reads: a limit of 0 gives no rows, and a text
- * that spells an integer is one. Throws the errors of spec/query.md 5.3.
- */
+/** What the paging clauses of one `from` have behind their names; null: there is no such clause. */
+export interface PagingArguments {
+  readonly limit: JsonValue | null;
+  readonly offset: JsonValue | null;
+  readonly orderBy: JsonValue | null;
+}
+
+/** Throws the errors of spec/query.md 5.3. */
+export const pagingArguments = (clauses: readonly JsonValue[]): PagingArguments => ({
+  limit: argument(clauses, 'limit'),
+  offset: argument(clauses, 'offset'),
+  orderBy: argument(clauses, 'order_by'),
+});
+
+interface ClauseOptions {
+  /** Of a subquery. The database reads its clauses: a limit of 0 gives no rows, a text that spells an integer is one, and the rest it refuses. */
+  readonly isInner: boolean;
+}
+
+/** What paging clauses mean. Throws QueryError. */
 export function clausePaging(
   scope: Scope,
-  clauses: readonly JsonValue[],
-  { isInner }: { readonly isInner: boolean },
+  { limit, offset, orderBy }: PagingArguments,
+  options: ClauseOptions,
 ): Paging {
-  const count = isInner ? storedCount : plainCount;
-  const limit = argument(clauses, 'limit');
-  const offset = argument(clauses, 'offset');
-  const orderBy = argument(clauses, 'order_by');
-  const limitTo = count(limit);
-  if (limit !== null && (limitTo === null || (limitTo === 0 && !isInner))) {
-    throw badQuery(`Illegal value '${printAlone(limit)}' for :limit; expected a positive non-zero integer.`);
-  }
-  const offsetBy = count(offset);
-  if (offset !== null && offsetBy === null) {
-    throw badQuery(`Illegal value '${printAlone(offset)}' for :offset; expected a non-negative integer.`);
-  }
-  return { orderBy: clauseOrder(scope, orderBy), limit: limitTo, offset: offsetBy ?? 0 };
+  return {
+    orderBy: clauseOrder(scope, orderBy, options),
+    limit: clauseCount('limit', limit, options),
+    offset: clauseCount('offset', offset, options) ?? 0,
+  };
+}
+
+function clauseCount(name: 'limit' | 'offset', value: JsonValue | null, { isInner }: ClauseOptions): number | null {
+  if (value === null) return null;
+  const count = isInner ? storedCount(value) : plainCount(value);
+  if (count !== null && (count > 0 || name === 'offset' || isInner)) return count;
+  const expected = name === 'limit' ? 'a positive non-zero integer' : 'a non-negative integer';
+  const message = `Illegal value '${printAlone(value)}' for :${name}; expected ${expected}.`;
+  // Only the database finds that an integer is too large for it.
+  const isStored = isInner || (typeof value === 'bigint' && value > 0n);
+  throw isStored ? new StoreRefusal(message) : badQuery(message);
 }
 
 /** null: the value is no count of rows. The database's integers end at 2^63; no answer has more rows than fit in a number. */
@@ -136,10 +155,18 @@ function storedCount(value: JsonValue): number | null {
   return /^\s*\+?\d+\s*$/.test(value) ? plainCount(BigInt(value.trim().replace('+', ''))) : null;
 }
 
-function clauseOrder(scope: Scope, value: JsonValue | null): readonly OrderTerm[] {
+function clauseOrder(scope: Scope, value: JsonValue | null, { isInner }: ClauseOptions): readonly OrderTerm[] {
   if (value === null) return [];
+  if (isAtom(value)) throw isInner ? new LateRefusal(noSequence(value).message) : noSequence(value);
+  try {
+    return clauseTerms(scopeColumns(scope), value);
+  } catch (error) {
+    throw isInner ? new StoreRefusal((error as QueryError).message) : error;
+  }
+}
+
+function clauseTerms(columns: OrderColumns, value: JsonValue): readonly OrderTerm[] {
   if (!isArray(value)) throw badClause(value);
-  const columns = scopeColumns(scope);
   return distinctTerms(
     value.map((term) => {
       if (typeof term === 'string') return termFor(columns, term, false);

@@ -55,12 +55,17 @@ export function projectionOf(
       : distinctKeys(
           groupBy.flatMap((key) => defer<GroupKey | never[]>(() => groupKey(scope, key, { keyed, shown }), [])),
         );
-  if (groupBy?.length === 0) throw badQuery("'group_by' takes at least one argument, but none were supplied");
+  if (groupBy?.length === 0) defer(refuseNoGroups, undefined);
   if (keys !== null || keyed.some(isAggregate)) {
     const grouped = groupedBy(keyed, keys ?? []);
     for (const column of named) defer(() => checkGrouped(column, grouped), undefined);
   }
   return { columns: keyed, projected, groupBy: keys };
+}
+
+/** A mistake that only the database finds. */
+function refuseNoGroups(): never {
+  throw new StoreRefusal("'group_by' takes at least one argument, but none were supplied");
 }
 
 /** The entity's rows as they come without a projection. */

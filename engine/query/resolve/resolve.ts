@@ -26,7 +26,14 @@ import { checkLimits } from './limits.ts';
 import { fromBody, fromForm, invalidEntity, noSequence } from './messages.ts';
 import { checkNames } from './names.ts';
 import { isPaging } from './operators.ts';
-import { clausePaging, type OrderColumns, type Paging, parameterOrder, scopeColumns } from './order-by.ts';
+import {
+  clausePaging,
+  type OrderColumns,
+  type Paging,
+  pagingArguments,
+  parameterOrder,
+  scopeColumns,
+} from './order-by.ts';
 import { allColumns } from './projection.ts';
 import { type Scope, scopeOf } from './scope.ts';
 
@@ -144,7 +151,7 @@ function resolveLevel(
   if (entity === 'events' && options.distinct) return resolveDistinct(body, clauses, options);
   const resolved = bodyOptions(options);
   const scope = scopeOf(entity, resolved);
-  const paging = pagingOf(scope, scopeColumns(scope), clauses, options);
+  const paging = deferred(resolved, () => pagingOf(scope, scopeColumns(scope), clauses, options), NO_PAGING);
   return {
     entity,
     ...resolveBody(scope, body, paging, resolved),
@@ -153,15 +160,25 @@ function resolveLevel(
   };
 }
 
-/** Parameters win over clauses, item by item. Rows of some entities come in an order of their own unless asked for otherwise. */
+/**
+ * Parameters win over clauses, item by item: what such a clause says is not looked at. Rows of some entities come in an order of their own
+ * unless asked for otherwise.
+ */
 function pagingOf(scope: Scope, columns: OrderColumns, clauses: readonly JsonValue[], options: ResolveOptions): Paging {
-  const fromClauses = clausePaging(scope, clauses, { isInner: false });
-  const given = options.orderBy !== undefined && options.orderBy !== null && options.orderBy !== '';
-  const asked = given ? parameterOrder(columns, options.orderBy) : fromClauses.orderBy;
+  const { limit = null, offset = null, orderBy = null } = options;
+  const isOrdered = orderBy !== null && orderBy !== '';
+  const said = pagingArguments(clauses);
+  const counting = {
+    limit: limit === null ? said.limit : null,
+    offset: offset === null ? said.offset : null,
+    orderBy: isOrdered ? null : said.orderBy,
+  };
+  const fromClauses = clausePaging(scope, counting, { isInner: false });
+  const asked = isOrdered ? parameterOrder(columns, orderBy) : fromClauses.orderBy;
   return {
     orderBy: asked.length === 0 && scope.entity !== null ? rulesOf(scope.entity.name).orderBy : asked,
-    limit: options.limit ?? fromClauses.limit,
-    offset: options.offset ?? fromClauses.offset,
+    limit: limit ?? fromClauses.limit,
+    offset: offset ?? fromClauses.offset,
   };
 }
 
@@ -171,7 +188,7 @@ function resolveDistinct(body: JsonValue, clauses: readonly JsonValue[], options
   const { start, end } = options.distinct as { start: number; end: number };
   const resolved = bodyOptions(options);
   const scope = scopeOf('events', resolved);
-  const paging = pagingOf(scope, distinctColumns, clauses, options);
+  const paging = deferred(resolved, () => pagingOf(scope, distinctColumns, clauses, options), NO_PAGING);
   const { filter, before } = distinctFilter(body, resolved);
   settle(resolved);
   return {

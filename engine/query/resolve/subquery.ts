@@ -9,7 +9,7 @@ import { badQuery } from '../errors.ts';
 import type { Column, Filter, QueryTree } from '../tree.ts';
 import type { Source } from './clause.ts';
 import { columnMismatch, notQueryable, tooFewColumns, unknownFields } from './messages.ts';
-import { clausePaging } from './order-by.ts';
+import { clausePaging, pagingArguments } from './order-by.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 
 /** Fields whose values are compared as they are. */
@@ -61,7 +61,7 @@ export function resolveSource(
     projected: true,
     filter,
     groupBy: null,
-    ...clausePaging(inner, source.paging, { isInner: true }),
+    ...clausePaging(inner, pagingArguments(source.paging), { isInner: true }),
     distinct: null,
   };
   return {

@@ -478,6 +478,12 @@ describe('errors', () => {
       );
       root(query, { astOnly: true });
     }
+    const noGroups = '["from","reports",["extract",[["function","count"]],["group_by"]]]';
+    assert.equal(
+      errorOf(() => root(noGroups)),
+      "'group_by' takes at least one argument, but none were supplied",
+    );
+    root(noGroups, { astOnly: true });
     assert.equal(
       errorOf(() => root(`["from","reports",${BAD_TIME}]`, { astOnly: true })),
       NO_TIME,

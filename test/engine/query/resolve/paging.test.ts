@@ -84,6 +84,23 @@ describe('paging clauses', () => {
     assert.deepEqual([other.limit, other.offset, other.orderBy], [9, 1, [{ field: 'deactivated', descending: false }]]);
   });
 
+  it('paging: clauses that do not count are not looked at', () => {
+    for (const value of ['-1', '"x"', '1.5', '[[]]', '{}', '9223372036854775808']) {
+      const query = `["from","nodes",["limit",${value}],["order_by",${value}],["offset",${value}]]`;
+      const tree = root(query, { limit: 9, offset: 0, orderBy: [] });
+      assert.deepEqual([tree.limit, tree.offset, tree.orderBy], [9, 0, []]);
+    }
+    const other = { limit: 9, offset: 0, orderBy: [] };
+    assert.equal(
+      errorOf(() => root('["from","nodes",["limit"]]', other)),
+      "Received 'limit' clause without an argument",
+    );
+    assert.equal(
+      errorOf(() => root('["from","nodes",["offset",1],["offset",2]]', other)),
+      "Multiple 'offset' clauses are not permitted",
+    );
+  });
+
   it('paging: counts are those of 64 bits', () => {
     for (const count of ['9007199254740992', '9223372036854775807']) {
       const tree = root(`["from","nodes",["limit",${count}],["offset",${count}]]`);
@@ -104,6 +121,7 @@ describe('paging clauses', () => {
     ['["limit","3"]', /^Illegal value '3' for :limit/],
     ['["limit",1.5]', /^Illegal value '1.5' for :limit/],
     ['["offset",-1]', /^Illegal value '-1' for :offset/],
+    ['["order_by",-1]', "Don't know how to create ISeq from: java.lang.Integer"],
     ['["order_by","certname"]', /order_by/],
     ['["order_by",[["certname"]]]', /order_by/],
     ['["order_by",[["certname","DESC"]]]', /order_by/],
@@ -147,6 +165,30 @@ describe('paging clauses of a subquery', () => {
         /^Illegal value '.*' for :offset/,
       );
     }
+  });
+
+  it('paging: what only the database refuses is told last, and not of the AST alone', () => {
+    const query = (...clause: unknown[]): string =>
+      JSON.stringify(['from', 'nodes', ['in', 'certname', ['from', 'nodes', ['extract', 'certname'], clause]]]);
+    for (const clause of [
+      ['limit', -1],
+      ['limit', 'x'],
+      ['offset', {}],
+      ['order_by', ['zz']],
+      ['order_by', 'certname'],
+    ]) {
+      errorOf(() => root(query(...clause)));
+      root(query(...clause), { astOnly: true });
+      const both = `["from","nodes",["and",${JSON.stringify(JSON.parse(query(...clause))[2])},["=","zz",1]]]`;
+      assert.match(
+        errorOf(() => root(both)),
+        /^'zz' is not a queryable object/,
+      );
+    }
+    for (const clause of [['limit'], ['order_by', 5]]) errorOf(() => root(query(...clause), { astOnly: true }));
+    const tooLarge = '["from","nodes",["limit",9223372036854775808]]';
+    errorOf(() => root(tooLarge));
+    root(tooLarge, { astOnly: true });
   });
 });
 
