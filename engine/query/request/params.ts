@@ -43,6 +43,8 @@ interface ReadOptions {
   readonly depthMax: number;
   /** The query may be PQL. */
   readonly pql: boolean;
+  /** The URL of a POST is looked at, too. */
+  readonly urlOfPost: boolean;
 }
 
 /** Values by name. GET: text. POST: what the body holds. */
@@ -65,7 +67,7 @@ export function readParams(request: QueryRequest, set: ParamSet, options: ReadOp
     parseUrlValues(values, options);
   } else if (request.method === 'POST') {
     values = readBody(request, options);
-    addUrlOfPost(request, rule.optional, values);
+    if (options.urlOfPost) addUrlOfPost(request, rule.optional, values);
   } else {
     throw badQuery('PuppetDB queries must be made via GET/POST');
   }

@@ -282,9 +282,11 @@ class RunningRequest implements OpenRequest {
   }
 
   #readParams(match: RouteMatch, check: Check & { kind: 'params' }): QueryParams {
+    const { kind } = match.route.answer;
     const params = readParams(this.#request, check.set, {
       depthMax: this.#settings.queryDepthMax,
-      pql: match.route.answer.kind === 'root',
+      pql: kind === 'root',
+      urlOfPost: kind !== 'single',
     });
     this.#origin = params.origin;
     this.#deadline = this.#deadlineFor(params.timeout, params.origin);

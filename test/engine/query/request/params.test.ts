@@ -9,6 +9,7 @@ function get(queryString: string, set: ParamSet = 'typical', method = 'GET'): Qu
   return readParams({ method, path: '', api: 'query', queryString, body: null }, set, {
     depthMax: 100,
     pql: set === 'root',
+    urlOfPost: true,
   });
 }
 
@@ -17,6 +18,7 @@ function post(body: unknown, set: ParamSet = 'typical', queryString = ''): Query
   return readParams({ method: 'POST', path: '', api: 'query', queryString, body: text }, set, {
     depthMax: 100,
     pql: set === 'root',
+    urlOfPost: true,
   });
 }
 
@@ -67,6 +69,7 @@ describe('parameters of a URL', () => {
     const params = readParams({ ...request, body: 'limit=1&offset=3&origin' }, 'typical', {
       depthMax: 100,
       pql: false,
+      urlOfPost: true,
     });
     assert.deepEqual([params.limit, params.offset, params.origin], [2, 3, 'u']);
   });

@@ -363,6 +363,14 @@ describe('answers: one thing', () => {
     refused(ask(fleet, { path: '/nodes/gone', query: { query: '[' } }), 400, /^Json parse error/);
   });
 
+  it('a POST for one thing says all in its body, unlike one for a list', () => {
+    const expiration = (path: string, body: object): boolean =>
+      'expires_facts' in ([json({ path, query: { include_facts_expiration: 'true' }, body })].flat()[0] as object);
+    assert.ok(!expiration('/nodes/n007', {}));
+    assert.ok(expiration('/nodes/n007', { include_facts_expiration: true }));
+    assert.ok(expiration('/nodes', { query: ['=', 'certname', 'n007'] }));
+  });
+
   it('that is not there is a 404 with its name', () => {
     for (const [path, what] of [
       ['/nodes/', 'node '],
