@@ -6,6 +6,7 @@ import { isBlank, printClojure, printRead, textOf } from '../../engine/clojure.t
 import type { FormValue } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { isRecordable } from '../../engine/inbox/record.ts';
+import { javaInteger } from '../../engine/java-integer.ts';
 import { JsonError, type MemberVisitor, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { parseStrict } from '../../engine/time.ts';
@@ -54,12 +55,9 @@ export function envelopeOfParameters(parameters: ReadonlyMap<string, FormValue>)
   if (typeof name === 'string') given.set('command', name.replaceAll('_', ' '));
   // A missing version is an invalid one here.
   const version = given.get('version');
-  given.set('version', typeof version === 'string' ? (integerOf(version) ?? version) : (version ?? ''));
+  given.set('version', typeof version === 'string' ? javaInteger(version) : (version ?? ''));
   return validate(given);
 }
-
-/** Decimal text with an optional sign; null for anything else. */
-const integerOf = (text: string): number | null => (/^[+-]?\d{1,20}$/.test(text) ? Number(text) : null);
 
 const OLD_FORM = 'Command was submitted without query parameters (old format).';
 

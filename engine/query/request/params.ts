@@ -5,6 +5,7 @@
 import { type ParamSet, paramSets } from '../../../schemas/query-routes.ts';
 import { firstOfSet, printAlone } from '../../clojure.ts';
 import { parseForm } from '../../form.ts';
+import { javaInteger } from '../../java-integer.ts';
 import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
 import { badQuery, type QueryError } from '../errors.ts';
@@ -225,23 +226,6 @@ function toBoolean(values: Values, name: string): boolean {
 function toText(name: string, value: JsonValue): string | null {
   if (value === null || typeof value === 'string') return value;
   throw illegal(name, value, 'expected a string.');
-}
-
-/** Digits beyond 16 bits are none to Java. */
-const JAVA_INTEGER = /^[+-]?(?:(?![\u{10000}-\u{10ffff}])\p{Nd})+$/u;
-const NOT_ASCII = /[^\x00-\x7f]/g;
-
-/** A text that is an integer of Java, in the digits of any script; NaN for other texts. */
-function javaInteger(text: string): number {
-  return JAVA_INTEGER.test(text) ? Number(text.replace(NOT_ASCII, digitOf)) : Number.NaN;
-}
-
-/** The digits of a script stand beside each other, and no two scripts' do: the distance to the first is the value. */
-function digitOf(digit: string): string {
-  const code = digit.charCodeAt(0);
-  let value = 0;
-  while (/\p{Nd}/u.test(String.fromCharCode(code - value - 1))) value++;
-  return String(value);
 }
 
 const INT_MAX = 2 ** 31 - 1;

@@ -121,11 +121,18 @@ test('envelope: a certname that no envelope has room for is refused, the longest
   assert.ok(encodeRecordHead(envelope, 2 ** 31).length <= ENVELOPE_SIZE_MAX);
 });
 
+test('envelope: a version is an integer as Java reads it', () => {
+  for (const text of ['5', '%2B5', `${'0'.repeat(400)}5`, encodeURIComponent('٠٥'), encodeURIComponent('５')]) {
+    assert.equal(parameters(`command=replace_facts&version=${text}&certname=c`).version, 5, text);
+  }
+});
+
 test('envelope: a missing version of the parameter form is an invalid one', () => {
   for (const version of [
     '',
     '&version=',
     '&version=5.0',
+    `&version=${'9'.repeat(400)}`,
     '&version=2147483648',
     '&version=-',
     '&version=5a',
