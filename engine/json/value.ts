@@ -43,6 +43,8 @@ export function kindOf(value: JsonValue): JsonKind {
 export const isObject = (value: JsonValue): value is JsonObject => kindOf(value) === 'object';
 export const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
 export const isNumber = (value: JsonValue): value is number | bigint | Float => kindOf(value) === 'number';
+export const isInteger = (value: JsonValue): value is number | bigint =>
+  typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 
 /** Sets a member of an object that is being made, whatever its name: by plain assignment `__proto__` would set the prototype. */
 export function setMember(object: Record<string, JsonValue>, name: string, value: JsonValue): void {

@@ -5,11 +5,14 @@ export class QueryError extends Error {
   readonly status: number;
   /** `text`: text/plain body; `json`: the message is a ready JSON text. */
   readonly form: 'text' | 'json';
-  constructor(status: number, message: string, form: 'text' | 'json' = 'text') {
+  /** What is told instead if the query is PQL: all its integers are long ones to Java, whatever their size. */
+  readonly inPql: string;
+  constructor(status: number, message: string, form: 'text' | 'json' = 'text', inPql = message) {
     super(message);
     this.name = 'QueryError';
     this.status = status;
     this.form = form;
+    this.inPql = inPql;
   }
 }
 
@@ -18,8 +21,8 @@ export const badQuery = (message: string): QueryError => new QueryError(400, mes
 
 /** What PuppetDB finds only while it writes the SQL: told after all that its checks find, and before what its database refuses. */
 export class LateRefusal extends QueryError {
-  constructor(message: string) {
-    super(400, message);
+  constructor(message: string, inPql = message) {
+    super(400, message, 'text', inPql);
     this.name = 'LateRefusal';
   }
 }
@@ -38,8 +41,8 @@ type Stage = (typeof STAGES)[number];
 export class StoreRefusal extends QueryError {
   readonly #stage: number;
 
-  constructor(message: string, stage: Stage = 'analysis') {
-    super(400, message);
+  constructor(message: string, stage: Stage = 'analysis', inPql = message) {
+    super(400, message, 'text', inPql);
     this.name = 'StoreRefusal';
     this.#stage = STAGES.indexOf(stage);
   }

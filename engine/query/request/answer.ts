@@ -6,6 +6,7 @@ import { ByteWriter } from '../../bytes.ts';
 import { prettyText } from '../../json/pretty.ts';
 import { printJson } from '../../json/print.ts';
 import type { JsonValue } from '../../json/value.ts';
+import { QueryError } from '../errors.ts';
 import { executeAggregate, executeEventCounts } from '../exec/event-counts.ts';
 import { execute } from '../exec/execute.ts';
 import { planOf } from '../exec/explain.ts';
@@ -71,10 +72,19 @@ export function answer(input: AnswerInput): Answer | QueryHead {
 function rootAnswer(input: AnswerInput): Answer | QueryHead {
   const { params, settings } = input;
   const options = resolveOptions(params, settings);
-  const tree = resolveRoot(params.query, { ...options, astOnly: params.astOnly });
+  const tree = readable(params, () => resolveRoot(params.query, { ...options, astOnly: params.astOnly }));
   // The query has been checked like one that runs, which is all that its AST needs.
   if (params.astOnly) return astAnswer(input);
   return listAnswer(input, tree, tree.entity === 'fact_names' ? 'names' : 'objects');
+}
+
+/** Refusals that tell of integers are others for PQL. */
+function readable<T>({ isPql }: QueryParams, resolve: () => T): T {
+  try {
+    return resolve();
+  } catch (error) {
+    throw isPql && error instanceof QueryError ? new QueryError(error.status, error.inPql, error.form) : error;
+  }
 }
 
 function entityTree(input: AnswerInput, rows: Pick<RouteAnswer & { kind: 'rows' }, 'entity' | 'filters'>): QueryTree {

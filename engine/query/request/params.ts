@@ -17,6 +17,8 @@ import { parseJsonBody, parseJsonParameter, parseJsonQuery } from './json-text.t
 export interface QueryParams {
   /** The AST, or null when none was sent. */
   readonly query: JsonValue;
+  /** It was sent as PQL. */
+  readonly isPql: boolean;
   /** As sent; its form is right, its columns are unchecked. */
   readonly orderBy: JsonValue;
   readonly limit: number | null;
@@ -53,6 +55,8 @@ type Values = Map<string, JsonValue>;
 
 /** Lists that stand for a name that came more than once in a URL. */
 const repeated = new WeakSet<object>();
+/** Queries that were sent as PQL. */
+const fromPql = new WeakSet<object>();
 
 /**
  * Reads the parameters of a route. Throws QueryError 400; texts are those of spec/query.md 1.5, 5.2 and 7, and where
@@ -140,7 +144,11 @@ const AST_START = /^[ \t\n\v\f\r]*\[/;
 function parseQueryText(query: JsonValue, options: ReadOptions): JsonValue {
   if (query === null) return null;
   if (typeof query !== 'string') throw illegal('query', query, 'expected a JSON array.');
-  if (options.pql && !AST_START.test(query)) return parsePql(query, options.depthMax);
+  if (options.pql && !AST_START.test(query)) {
+    const ast = parsePql(query, options.depthMax);
+    if (isArray(ast)) fromPql.add(ast);
+    return ast;
+  }
   return parseJsonQuery(query, options.depthMax) ?? null;
 }
 
@@ -192,6 +200,7 @@ function coerce(values: Values): QueryParams {
   if (query !== null && !isArray(query)) throw illegal('query', query, 'expected a JSON array.');
   return {
     query,
+    isPql: query !== null && fromPql.has(query),
     orderBy,
     limit,
     offset,

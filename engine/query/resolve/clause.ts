@@ -4,7 +4,7 @@
 
 import { isAtom, javaClass, textOf } from '../../clojure.ts';
 import { canonicalK } from '../../json/canonical.ts';
-import { isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
+import { isArray, isInteger, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
 import { matchPattern } from '../paths.ts';
 import { checkRegex } from '../regex/regex.ts';
@@ -161,8 +161,6 @@ export function isOddValue(value: JsonValue): boolean {
   return isObject(value);
 }
 
-const isInteger = (value: JsonValue): boolean =>
-  typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonValue[], options: ScopeOptions): Clause {
   checkLists(node);
   const field = node[1] as JsonValue;

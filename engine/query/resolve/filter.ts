@@ -21,9 +21,9 @@ import {
   incompatible,
   invalidArrayClause,
   invalidClause,
+  lateNoSequence,
   noImplementation,
   noOperator,
-  noSequence,
   notQueryable,
   notTimestamp,
   storageMismatch,
@@ -291,7 +291,7 @@ function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
 
 /** A path that a list of elements is compared with. */
 function comparedPath(field: Field, value: JsonValue): readonly (string | number)[] {
-  if (isAtom(value)) throw new LateRefusal(noSequence(value).message);
+  if (isAtom(value)) throw lateNoSequence(value);
   return pathOf(field, value);
 }
 

@@ -4,7 +4,7 @@
 
 import type { Field } from '../../../schemas/entities.ts';
 import { javaClass, printAlone, printClojure } from '../../clojure.ts';
-import { type JsonValue, kindOf } from '../../json/value.ts';
+import { isInteger, type JsonValue, kindOf } from '../../json/value.ts';
 import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 
 /** `'a'`; `'a' and 'b'`; `'a', 'b', and 'c'`. */
@@ -95,6 +95,9 @@ export const noMatchingClause = (value: string): QueryError => badQuery(`No matc
 /** A number or a Boolean in the place of a list. */
 export const noSequence = (value: JsonValue): QueryError =>
   badQuery(`Don't know how to create ISeq from: ${javaClass(value)}`);
+/** The same where only the writing of the SQL finds it. */
+export const lateNoSequence = (value: JsonValue): LateRefusal =>
+  new LateRefusal(noSequence(value).message, isInteger(value) ? noSequence(LONG).message : undefined);
 
 // ---- what the storage engine of the reference refuses ----
 
@@ -123,12 +126,17 @@ const VALUE_TYPES: Readonly<Record<string, string>> = {
   'java.lang.Double': 'double precision',
 };
 
+/** One that Java reads as a long, as it does all integers of PQL. */
+const LONG = 2 ** 31;
+
 /** Of a text, a number, a Boolean or null. */
 const valueType = (value: JsonValue): string =>
   typeof value === 'string' || value === null ? 'character varying' : (VALUE_TYPES[javaClass(value)] as string);
 
-export const noOperator = (column: string, op: string, value: string): QueryError =>
-  new StoreRefusal(`ERROR: operator does not exist: ${column} ${op} ${value}`);
+export function noOperator(column: string, op: string, value: string, inPql = value): QueryError {
+  const message = (type: string): string => `ERROR: operator does not exist: ${column} ${op} ${type}`;
+  return new StoreRefusal(message(value), 'analysis', message(inPql));
+}
 
 /** Patterns are compared with the elements of an array, and with the text of a fact value. */
 const comparedType = (field: Stored, op: string): string =>
@@ -144,8 +152,10 @@ export function storageMismatch(field: Stored, op: string, value: JsonValue): Qu
       );
     case 'object':
       return new StoreRefusal('No hstore extension installed.', 'sending');
-    default:
-      return noOperator(comparedType(field, op), op, op === '~' && value === null ? 'unknown' : valueType(value));
+    default: {
+      const type = op === '~' && value === null ? 'unknown' : valueType(value);
+      return noOperator(comparedType(field, op), op, type, isInteger(value) ? valueType(LONG) : type);
+    }
   }
 }
 

@@ -3,9 +3,9 @@
 import type { Field } from '../../../schemas/entities.ts';
 import { isAtom, printAlone, printClojure, textOf } from '../../clojure.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
-import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
+import { badQuery, type QueryError, StoreRefusal } from '../errors.ts';
 import type { OrderTerm } from '../tree.ts';
-import { noSequence } from './messages.ts';
+import { lateNoSequence, noSequence } from './messages.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 
 /** Columns that rows can be ordered by: names as clients know them, in the order of messages, with the field behind each. */
@@ -157,7 +157,7 @@ function storedCount(value: JsonValue): number | null {
 
 function clauseOrder(scope: Scope, value: JsonValue | null, { isInner }: ClauseOptions): readonly OrderTerm[] {
   if (value === null) return [];
-  if (isAtom(value)) throw isInner ? new LateRefusal(noSequence(value).message) : noSequence(value);
+  if (isAtom(value)) throw isInner ? lateNoSequence(value) : noSequence(value);
   try {
     return clauseTerms(scopeColumns(scope), value);
   } catch (error) {

@@ -434,6 +434,23 @@ describe('answers: one thing', () => {
   });
 });
 
+describe('answers: PQL', () => {
+  it('has integers that are long ones, and refusals tell of them as such', () => {
+    const of = (query: string): string => ask(fleet, { query: { query } }).text;
+    for (const value of ['5', '-5', '5000000000', '9000000000000000000']) {
+      assert.equal(of(`nodes{certname = ${value}}`), 'ERROR: operator does not exist: text = bigint');
+    }
+    assert.equal(of('nodes{certname = 5.5}'), 'ERROR: operator does not exist: text = double precision');
+    assert.equal(of('nodes{latest_report_noop in [5]}'), 'ERROR: operator does not exist: boolean = text');
+    assert.equal(of('fact_contents{path = 5}'), "Don't know how to create ISeq from: java.lang.Long");
+    assert.equal(of('["from","nodes",["=","certname",5]]'), 'ERROR: operator does not exist: text = integer');
+    assert.equal(
+      of('["from","fact_contents",["=","path",5]]'),
+      "Don't know how to create ISeq from: java.lang.Integer",
+    );
+  });
+});
+
 describe('answers: functions', () => {
   it('to_string of fact values: any number, texts that spell one, null for all else', async () => {
     const own = newFleet();
