@@ -3,13 +3,13 @@
 // 3.5-3.8, 3.12, 3.13). Types of fields only matter here as far as they decide which operators exist at all.
 
 import { isAtom, javaClass, textOf } from '../../clojure.ts';
-import { canonicalK } from '../../json/canonical.ts';
 import { isArray, isInteger, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
 import { matchPattern } from '../paths.ts';
 import { checkRegex } from '../regex/regex.ts';
 import type { CompareOp } from '../tree.ts';
 import { relationBetween } from './entities.ts';
+import { valueText } from './limits.ts';
 import {
   arity,
   arrayOfOneType,
@@ -173,7 +173,7 @@ function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonVal
     // Never null in storage: this is a comparison with null that is not a null test.
     if (field === 'latest_report?' && value === null) return FALSE;
   }
-  if (field === 'new_value' || field === 'old_value') return plainComparison(scope, op, field, canonicalK(value));
+  if (field === 'new_value' || field === 'old_value') return plainComparison(scope, op, field, valueText(value));
   if (field === 'tag') return tagComparison(scope, op, value);
   if (op === '~>') return plainComparison(scope, op, field, value);
   const path = parseField(field);
@@ -234,7 +234,7 @@ function expandListField(
   if (op === '=' && pairOf(field, 'node') === 'active') return expandNodeState(isTruthy(value) ? 'active' : 'inactive');
   const parameter = pairOf(field, 'parameter');
   if (parameter !== undefined && (op === '=' || op === '~')) {
-    return { kind: 'parameter', op, name: parameter, text: canonicalK(value) };
+    return { kind: 'parameter', op, name: parameter, text: valueText(value) };
   }
   const fact = pairOf(field, 'fact');
   if (fact !== undefined) {

@@ -2,13 +2,13 @@
 // (spec/query.md 6.1, 6.3). Operators in any letter case, fewer fields, comparisons that never leave a null open.
 
 import { printAlone, printClojure, textOf } from '../../clojure.ts';
-import { canonicalK } from '../../json/canonical.ts';
 import { doubleOfNumber, type Float, isArray, isNumber, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import { checkRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Clause, expand, pairOf } from './clause.ts';
 import { comparisonOf, deferred, type FilterContext, filterOf, matchesNull, timeOf } from './filter.ts';
+import { valueText } from './limits.ts';
 import { storageMismatch } from './messages.ts';
 import type { OrderColumns } from './order-by.ts';
 import { fieldNamed, type Scope, scopeOf } from './scope.ts';
@@ -148,7 +148,7 @@ function eventComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[]):
 
 function eventEquality(name: string, field: JsonValue, value: JsonValue): Filter {
   if (name === 'latest_report?') return latestReport(value);
-  if (VALUES.has(name)) return { kind: 'eq', field: name, value: canonicalK(value), nullSafe: true };
+  if (VALUES.has(name)) return { kind: 'eq', field: name, value: valueText(value), nullSafe: true };
   const nullable = NULLABLE.has(name);
   if (!nullable && !NOT_NULL.has(name)) throw notAnEventField(field);
   if (value === null) return nullable ? { kind: 'null', field: name } : UNKNOWN;

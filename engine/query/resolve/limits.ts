@@ -1,6 +1,8 @@
 // Bounds on a query as text became a tree: how deep it nests and how many values it holds. Checked without recursion,
 // before any recursive pass sees it.
 
+import { canonicalK } from '../../json/canonical.ts';
+import { JSON_LIMITS, JsonError } from '../../json/parse.ts';
 import { isArray, isObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 
@@ -33,5 +35,15 @@ export function checkLimits(query: JsonValue, limits: Limits): void {
     count += next.length;
     if (count > QUERY_VALUES_MAX) throw badQuery(`The query is too large: the limit is ${QUERY_VALUES_MAX} values`);
     level = next;
+  }
+}
+
+/** The canonical text of a value that stored ones are compared with. Throws 400 for one that nests deeper than any of them can. */
+export function valueText(value: JsonValue): string {
+  try {
+    return canonicalK(value);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw badQuery(`A value in the query is nested too deeply: the limit is ${JSON_LIMITS.depth} levels`);
   }
 }

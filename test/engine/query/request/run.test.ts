@@ -216,6 +216,30 @@ describe('answers: values of any size', () => {
   });
 });
 
+describe('answers: values that nest deeper than stored ones can', () => {
+  const settings = { queryDepthMax: 5000 };
+  const value = `${'['.repeat(1001)}1${']'.repeat(1001)}`;
+  const distinct = { distinct_resources: 'true', distinct_start_time: '2000', distinct_end_time: '2100' };
+  for (const asked of [
+    { path: '/resources', query: { query: `["=",["parameter","ensure"],${value}]` } },
+    { path: '/resources', query: { query: `["~",["parameter","ensure"],${value}]` } },
+    { path: '/events', query: { query: `["=","new_value",${value}]` } },
+    { path: '/events', query: { query: `["=","new_value",${value}]`, ...distinct } },
+  ]) {
+    it(`are refused: ${asked.path}${asked.query.query.slice(0, 20)}`, () => {
+      refused(
+        ask(fleet, { ...asked, settings }),
+        400,
+        'A value in the query is nested too deeply: the limit is 1000 levels',
+      );
+    });
+  }
+
+  it('are found nowhere', () => {
+    assert.deepEqual(json({ path: '/facts', query: { query: `["=","value",${value}]` }, settings }), []);
+  });
+});
+
 describe('answers: what the server asks itself', () => {
   it('sizes of a list in all reports are numbers, and no client can ask for them', () => {
     for (const part of ['logs', 'metrics']) {
