@@ -624,6 +624,21 @@ test('import: versions come from the metadata, unknown entries are skipped', asy
   );
 });
 
+test('import: a file that is not JSON is for the actor to refuse, and the rest is imported', async () => {
+  const { ring, post } = archive();
+  const files = {
+    ...metadata(),
+    'puppetdb-bak/facts/a.json': '{"a":',
+    'puppetdb-bak/facts/b.json': '',
+    'puppetdb-bak/facts/c.json': '{}',
+  };
+  assert.deepEqual(await post(gzipSync(tarOf(files))), [200, { ok: true }]);
+  assert.deepEqual(
+    ring.submissions.map(({ envelope: { certname } }) => certname),
+    ['a', 'b', 'c'],
+  );
+});
+
 test('import: bad archives are refused with a reason, and what was queued before is told', async () => {
   const { ring, post } = archive();
   const refuses = async (contents: Uint8Array, error: string, ...form: [string?, string?]) =>
