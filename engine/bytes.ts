@@ -299,5 +299,9 @@ export function isSameAt(a: DataView, atA: number, b: DataView, atB: number, siz
 /** The text of UTF-8 bytes. What is in ASCII, as nearly all is, needs no decoding. */
 export const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
 
+/** The text of what a client sent. A byte order mark stays in it, and no JSON begins with one. */
+export const sentText = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+
 /** Bytes of a text that is written often. */
 export const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'utf8'));

@@ -1,6 +1,7 @@
 // POST /pdb/admin/v1/cmd: `clean` and `delete`, carried out before the answer (spec/operations.md 2.1). The texts of refusals
 // are PuppetDB's, the constant `nil` where a reason would be included.
 
+import { sentText } from '../../engine/bytes.ts';
 import { printClojure } from '../../engine/clojure.ts';
 import { parseJson } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
@@ -23,7 +24,7 @@ export async function answerAdminCommand(exchange: Exchange, maintenance: Mainte
   const body = await exchange.body(BODY_MAX);
   // A form body has been consumed by the form parser before PuppetDB looks at it: the command is empty.
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(exchange.header('content-type'));
-  const text = isForm ? '' : new TextDecoder().decode(body);
+  const text = isForm ? '' : sentText(body);
   const command = parseAdminCommand(text);
   if ('refused' in command) return exchange.reply(errorReply(400, command.refused));
   try {

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { sentText } from '../../engine/bytes.ts';
 import { type FormValue, parseForm } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { CommandOutcome } from '../../engine/ingest/command/types.ts';
@@ -135,7 +136,7 @@ async function readParameterForm(
 class CommandTooLarge extends Error {}
 
 async function readBodyForm(exchange: Exchange, settings: CommandSettings): Promise<ReadCommand | null> {
-  const text = utf8Text(await exchange.body(settings.bodyMax));
+  const text = sentText(await exchange.body(settings.bodyMax));
   const { envelope: sent, payload } = await inTurns(envelopeOfBody(text));
   if (exchange.path !== COMMAND_PATH) return null;
   // The payload's size is taken as that of a text of two-byte characters.
@@ -144,9 +145,6 @@ async function readBodyForm(exchange: Exchange, settings: CommandSettings): Prom
   bytes.write(payload);
   return { sent, body: bytes, isGzip: false };
 }
-
-const utf8Text = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 
 const wholeNumber = (text: string): number | null => (/^\d{1,18}$/.test(text) ? Number(text) : null);
 

@@ -2,6 +2,7 @@
 // comes back. The client's pace reaches the pool as credit: bytes are granted when the socket has taken them, so an answer
 // never waits in memory beyond the socket's buffer and the credit.
 
+import { sentText } from '../../engine/bytes.ts';
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { kept } from '../../workers/queries/answer-slots.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from '../../workers/types.ts';
@@ -97,7 +98,7 @@ async function readBody(exchange: Exchange, max: number): Promise<string | null>
   if (method !== 'POST' && !isForm) return null;
   const bytes = await exchange.body(max);
   if (isForm && bytes.byteLength === 0) return null;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  return sentText(bytes);
 }
 
 /** One answer on its way from the pool to the client. */

@@ -7,6 +7,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { sentText } from '../../../engine/bytes.ts';
 import type { Envelope } from '../../../engine/inbox/envelope.ts';
 import { isRecordable } from '../../../engine/inbox/record.ts';
 import { type CommandRing, SubmissionRefused } from '../../../workers/types.ts';
@@ -218,7 +219,7 @@ function checkName(name: string): void {
 function versionsOf(contents: Uint8Array): { readonly [command: string]: Json } {
   let metadata: Json;
   try {
-    metadata = JSON.parse(new TextDecoder().decode(contents)) as Json;
+    metadata = JSON.parse(sentText(contents)) as Json;
   } catch {
     throw new BadArchive(`The metadata file '${METADATA_NAME}' is not JSON`);
   }

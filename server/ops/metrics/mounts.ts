@@ -1,6 +1,7 @@
 // HTTP side of the metrics: /metrics/v2 (management gateway), /metrics/v1/mbeans (old form, off by default) and
 // /metrics/prometheus. Who may ask is decided before a request comes here.
 
+import { sentText } from '../../../engine/bytes.ts';
 import { JSON_TYPE, TEXT_TYPE } from '../../../engine/query/request.ts';
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
@@ -45,7 +46,7 @@ function createGatewayMount(deps: MetricsDeps): Mount {
         answer = await gateway.get(path, parameters.get('p'), optionsOf(parameters));
         break;
       case 'POST': {
-        const body = new TextDecoder().decode(await exchange.body(BODY_MAX));
+        const body = sentText(await exchange.body(BODY_MAX));
         answer = await gateway.post(body, optionsOf(parameters));
         break;
       }

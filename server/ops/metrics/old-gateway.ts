@@ -1,6 +1,7 @@
 // /metrics/v1/mbeans: the form of the metrics that old exporters still ask for. Off unless configured. No envelope: a bean's
 // attributes, or several of them in the shape of the question.
 
+import { sentText } from '../../../engine/bytes.ts';
 import { JSON_TYPE } from '../../../engine/query/request.ts';
 import { messageOf } from '../../../engine/reason.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
@@ -41,7 +42,7 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
   }
 
   async function post(exchange: Exchange): Promise<void> {
-    const text = new TextDecoder().decode(await exchange.body(BODY_MAX));
+    const text = sentText(await exchange.body(BODY_MAX));
     let wanted: Json;
     try {
       wanted = JSON.parse(text) as Json;

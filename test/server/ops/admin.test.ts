@@ -142,6 +142,8 @@ test('admin: refusals repeat the body as a string literal', async () => {
 
 test('admin: what is not JSON is refused, a form is an empty command', async () => {
   const { post } = admin();
+  const marked = await post(`\ufeff${JSON.stringify(clean([]))}`);
+  assert.equal(marked.status, 400);
   const broken = await post('clean up, please');
   assert.equal(broken.status, 400);
   assert.match(JSON.parse(broken.text).error, /^Invalid command "clean up, please": ./);

@@ -663,6 +663,12 @@ test('import: bad archives are refused with a reason, and what was queued before
     gzipSync(tarOf(facts)),
     "Unable to find export metadata file 'puppetdb-bak/export-metadata.json' in archive",
   );
+  for (const text of ['{', `\ufeff${JSON.stringify({ command_versions: {} })}`]) {
+    await refuses(
+      gzipSync(tarOf({ 'puppetdb-bak/export-metadata.json': text })),
+      "The metadata file 'puppetdb-bak/export-metadata.json' is not JSON",
+    );
+  }
   await refuses(
     gzipSync(tarOf({ 'puppetdb-bak/export-metadata.json': '{}' })),
     "The metadata file 'puppetdb-bak/export-metadata.json' has no command_versions",

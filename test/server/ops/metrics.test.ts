@@ -188,11 +188,13 @@ test('metrics: failures have the class, text and status that clients know', asyn
   assert.deepEqual(await post('text'), illegal('Invalid JSON Request text'));
   const notMap = 'Not a request within the list of requests [1]. Expected map, but found: 1';
   assert.deepEqual(await post([1]), illegal(notMap));
-  const malformed = await json('/metrics/v2', { body: '{' });
-  assert.match(
-    malformed.error,
-    /^java\.lang\.IllegalArgumentException : Invalid JSON request java\.io\.InputStreamReader@/,
-  );
+  for (const body of ['{', '\ufeff{"type":"version"}']) {
+    const malformed = await json('/metrics/v2', { body });
+    assert.match(
+      malformed.error,
+      /^java\.lang\.IllegalArgumentException : Invalid JSON request java\.io\.InputStreamReader@/,
+    );
+  }
   const limit = await json(`${read('puppetlabs.puppetdb.mq:name=global.depth')}?maxDepth=x`);
   assert.equal(limit.error, 'java.lang.NumberFormatException : For input string: "x"');
   assert.deepEqual(
