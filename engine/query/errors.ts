@@ -52,3 +52,6 @@ export class StoreRefusal extends QueryError {
     return other.#stage < this.#stage ? other : this;
   }
 }
+
+/** Runs a check; keeps what the database would refuse in it for later, and goes on with `instead`. */
+export type Defer = <T>(check: () => T, instead: T) => T;

@@ -5,12 +5,12 @@ import { isArray, type JsonValue } from '../../json/value.ts';
 import type { Filter, QueryTree } from '../tree.ts';
 import { expand, NO_CLAUSE } from './clause.ts';
 import { addReportTypes, UnknownShape } from './defaults.ts';
-import { deferred, type FilterContext, filterOf, settle, settleLate } from './filter.ts';
+import { deferIn, type FilterContext, filterOf, settle, settleLate } from './filter.ts';
 import { astValidation } from './messages.ts';
 import { checkNames } from './names.ts';
 import { isGroupBy, normalOperator } from './operators.ts';
 import type { Paging } from './order-by.ts';
-import { allColumns, checkGroupOrder, type Defer, isOfNumbers, type Projection, projectionOf } from './projection.ts';
+import { allColumns, checkGroupOrder, isOfNumbers, type Projection, projectionOf } from './projection.ts';
 import type { Scope, ScopeOptions } from './scope.ts';
 
 export interface BodyOptions extends ScopeOptions, FilterContext {
@@ -55,7 +55,7 @@ export function resolveBody(scope: Scope, ast: JsonValue, paging: Paging, option
   const condition = parts ? parts.filter : query;
   const clause = condition === null ? NO_CLAUSE : expand(scope, condition, options);
   const every = allColumns(scope);
-  const defer: Defer = (check, instead) => deferred(options, check, instead);
+  const defer = deferIn(options);
   const projection = parts ? projectionOf(scope, parts.columns, parts.groupBy, defer) : every;
   const filter = filterOf(scope, clause, options);
   defer(() => checkGroupOrder(projection, paging.orderBy), undefined);

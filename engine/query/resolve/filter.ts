@@ -6,7 +6,7 @@ import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { textForm } from '../../json/compare.ts';
 import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
-import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
+import { badQuery, type Defer, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 import { encodedPattern, encodePath } from '../paths.ts';
 import { checkRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter, PathPart } from '../tree.ts';
@@ -72,6 +72,12 @@ export function deferred<T>(context: FilterContext, check: () => T, instead: T):
     return instead;
   }
 }
+
+/** The same for those who know of no context. */
+export const deferIn =
+  (context: FilterContext): Defer =>
+  (check, instead) =>
+    deferred(context, check, instead);
 
 const FALSE: Filter = { kind: 'const', value: false };
 const UNKNOWN: Filter = { kind: 'const', value: null };

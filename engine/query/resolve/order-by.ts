@@ -3,7 +3,7 @@
 import type { Field } from '../../../schemas/entities.ts';
 import { isAtom, printAlone, printClojure, textOf } from '../../clojure.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
-import { badQuery, type QueryError, StoreRefusal } from '../errors.ts';
+import { badQuery, type Defer, type QueryError, StoreRefusal } from '../errors.ts';
 import type { OrderTerm } from '../tree.ts';
 import { lateNoSequence, noSequence } from './messages.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -55,14 +55,15 @@ function isDirection(order: JsonValue | undefined): boolean {
   return text === 'asc' || text === 'desc';
 }
 
+const isBlank = (value: JsonValue): boolean => value === '' || (isObject(value) && Object.keys(value).length === 0);
+
 /**
  * The parameter form: a list of `{field, order}`. Blank values (null, empty list, map or text) are no order. Throws the
  * errors of spec/query.md 5.2, each check over the whole list before the next.
  */
 export function parameterOrder(columns: OrderColumns, value: JsonValue | undefined): readonly OrderTerm[] {
-  if (value === undefined || value === null || value === '') return [];
+  if (value === undefined || value === null || isBlank(value)) return [];
   if (isAtom(value)) throw noSequence(value);
-  if (isObject(value) && Object.keys(value).length === 0) return [];
   if (!isArray(value) || !value.every(isObject)) throw illegal(value, 'for', 'expected an array of maps.');
   const maps = value as readonly JsonObject[];
   for (const map of maps) {
@@ -115,7 +116,11 @@ export const pagingArguments = (clauses: readonly JsonValue[]): PagingArguments 
 interface ClauseOptions {
   /** Of a subquery. The database reads its clauses: a limit of 0 gives no rows, a text that spells an integer is one, and the rest it refuses. */
   readonly isInner: boolean;
+  /** For what a query that is not a subquery is told last; without it, it is told at once. */
+  readonly defer?: Defer;
 }
+
+const atOnce: Defer = (check) => check();
 
 /** What paging clauses mean. Throws QueryError. */
 export function clausePaging(
@@ -123,10 +128,11 @@ export function clausePaging(
   { limit, offset, orderBy }: PagingArguments,
   options: ClauseOptions,
 ): Paging {
+  const { defer = atOnce } = options;
   return {
     orderBy: clauseOrder(scope, orderBy, options),
-    limit: clauseCount('limit', limit, options),
-    offset: clauseCount('offset', offset, options) ?? 0,
+    limit: defer(() => clauseCount('limit', limit, options), null),
+    offset: defer(() => clauseCount('offset', offset, options), null) ?? 0,
   };
 }
 
@@ -156,7 +162,7 @@ function storedCount(value: JsonValue): number | null {
 }
 
 function clauseOrder(scope: Scope, value: JsonValue | null, { isInner }: ClauseOptions): readonly OrderTerm[] {
-  if (value === null) return [];
+  if (value === null || isBlank(value)) return [];
   if (isAtom(value)) throw isInner ? lateNoSequence(value) : noSequence(value);
   try {
     return clauseTerms(scopeColumns(scope), value);

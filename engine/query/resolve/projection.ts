@@ -4,7 +4,7 @@
 import { type Field, globalKeyOrder } from '../../../schemas/entities.ts';
 import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
-import { badQuery, StoreRefusal } from '../errors.ts';
+import { badQuery, type Defer, StoreRefusal } from '../errors.ts';
 import { type AggregateName, type Column, type FieldRef, type GroupKey, nameOfRef, type OrderTerm } from '../tree.ts';
 import { badMatchPart, columnType, noSequence } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
@@ -24,9 +24,6 @@ const NAME_BYTES_MAX = 63;
 const REQUEST_ORDER_MAX = 8;
 
 const KEY_RANK: ReadonlyMap<string, number> = new Map(globalKeyOrder.map((key, index) => [key, index]));
-
-/** Runs a check; keeps what the database would refuse in it for later, and goes on with `instead`. */
-export type Defer = <T>(check: () => T, instead: T) => T;
 
 /** The columns of `["extract", columns, …]`; an empty list means the entity's default columns. */
 export function projectionOf(

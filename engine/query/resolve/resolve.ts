@@ -21,7 +21,7 @@ import {
   parseSummaries,
   parseSummarizeBy,
 } from './event-counts.ts';
-import { deferred, filterOf, settle } from './filter.ts';
+import { deferIn, deferred, type FilterContext, filterOf, settle } from './filter.ts';
 import { checkLimits } from './limits.ts';
 import { fromBody, fromForm, invalidEntity, noSequence } from './messages.ts';
 import { checkNames } from './names.ts';
@@ -151,7 +151,7 @@ function resolveLevel(
   if (entity === 'events' && options.distinct) return resolveDistinct(body, clauses, options);
   const resolved = bodyOptions(options);
   const scope = scopeOf(entity, resolved);
-  const paging = deferred(resolved, () => pagingOf(scope, scopeColumns(scope), clauses, options), NO_PAGING);
+  const paging = pagingOf(scope, scopeColumns(scope), clauses, options, resolved);
   return {
     entity,
     ...resolveBody(scope, body, paging, resolved),
@@ -164,7 +164,13 @@ function resolveLevel(
  * Parameters win over clauses, item by item: what such a clause says is not looked at. Rows of some entities come in an order of their own
  * unless asked for otherwise.
  */
-function pagingOf(scope: Scope, columns: OrderColumns, clauses: readonly JsonValue[], options: ResolveOptions): Paging {
+function pagingOf(
+  scope: Scope,
+  columns: OrderColumns,
+  clauses: readonly JsonValue[],
+  options: ResolveOptions,
+  context: FilterContext,
+): Paging {
   const { limit = null, offset = null, orderBy = null } = options;
   const isOrdered = orderBy !== null && orderBy !== '';
   const said = pagingArguments(clauses);
@@ -173,7 +179,7 @@ function pagingOf(scope: Scope, columns: OrderColumns, clauses: readonly JsonVal
     offset: offset === null ? said.offset : null,
     orderBy: isOrdered ? null : said.orderBy,
   };
-  const fromClauses = clausePaging(scope, counting, { isInner: false });
+  const fromClauses = clausePaging(scope, counting, { isInner: false, defer: deferIn(context) });
   const asked = isOrdered ? parameterOrder(columns, orderBy) : fromClauses.orderBy;
   return {
     orderBy: asked.length === 0 && scope.entity !== null ? rulesOf(scope.entity.name).orderBy : asked,
@@ -188,7 +194,7 @@ function resolveDistinct(body: JsonValue, clauses: readonly JsonValue[], options
   const { start, end } = options.distinct as { start: number; end: number };
   const resolved = bodyOptions(options);
   const scope = scopeOf('events', resolved);
-  const paging = deferred(resolved, () => pagingOf(scope, distinctColumns, clauses, options), NO_PAGING);
+  const paging = pagingOf(scope, distinctColumns, clauses, options, resolved);
   const { filter, before } = distinctFilter(body, resolved);
   settle(resolved);
   return {

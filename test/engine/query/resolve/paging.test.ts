@@ -101,6 +101,11 @@ describe('paging clauses', () => {
     );
   });
 
+  it('paging: an order of nothing is none', () => {
+    for (const value of ['[]', '{}', '""'])
+      assert.deepEqual(root(`["from","nodes",["order_by",${value}]]`).orderBy, []);
+  });
+
   it('paging: counts are those of 64 bits', () => {
     for (const count of ['9007199254740992', '9223372036854775807']) {
       const tree = root(`["from","nodes",["limit",${count}],["offset",${count}]]`);
@@ -189,6 +194,14 @@ describe('paging clauses of a subquery', () => {
     const tooLarge = '["from","nodes",["limit",9223372036854775808]]';
     errorOf(() => root(tooLarge));
     root(tooLarge, { astOnly: true });
+    assert.match(
+      errorOf(() => root(tooLarge.replace(/]$/, ',["offset",-1]]'), { astOnly: true })),
+      /^Illegal value '-1' for :offset/,
+    );
+    assert.match(
+      errorOf(() => root(tooLarge, { astOnly: true, orderBy: [{ field: 'zz' }] })),
+      /^Unrecognized column 'zz'/,
+    );
   });
 });
 
