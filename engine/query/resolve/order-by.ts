@@ -25,9 +25,9 @@ export function scopeColumns(scope: Scope): OrderColumns {
   };
 }
 
-/** Listed as columns to order by, but PuppetDB cannot do it. */
+/** Listed as columns to order by, but PuppetDB's database cannot do it. */
 function orderable(field: Field): Field {
-  if (field.name === 'tag') throw badQuery('ERROR: cannot order by tag');
+  if (field.name === 'tag') throw new StoreRefusal('ERROR: cannot order by tag', 'grouping');
   return field;
 }
 
@@ -130,7 +130,7 @@ export function clausePaging(
 ): Paging {
   const { defer = atOnce } = options;
   return {
-    orderBy: clauseOrder(scope, orderBy, options),
+    orderBy: defer(() => clauseOrder(scope, orderBy, options), []),
     limit: defer(() => clauseCount('limit', limit, options), null),
     offset: defer(() => clauseCount('offset', offset, options), null) ?? 0,
   };

@@ -179,8 +179,9 @@ function pagingOf(
     offset: offset === null ? said.offset : null,
     orderBy: isOrdered ? null : said.orderBy,
   };
-  const fromClauses = clausePaging(scope, counting, { isInner: false, defer: deferIn(context) });
-  const asked = isOrdered ? parameterOrder(columns, orderBy) : fromClauses.orderBy;
+  const defer = deferIn(context);
+  const fromClauses = clausePaging(scope, counting, { isInner: false, defer });
+  const asked = isOrdered ? defer(() => parameterOrder(columns, orderBy), []) : fromClauses.orderBy;
   return {
     orderBy: asked.length === 0 && scope.entity !== null ? rulesOf(scope.entity.name).orderBy : asked,
     limit: limit ?? fromClauses.limit,

@@ -194,6 +194,12 @@ describe('paging clauses of a subquery', () => {
     const tooLarge = '["from","nodes",["limit",9223372036854775808]]';
     errorOf(() => root(tooLarge));
     root(tooLarge, { astOnly: true });
+    const byTag = '["from","resources",["=","type",5],["order_by",["tag"]]]';
+    assert.match(
+      errorOf(() => root(byTag)),
+      /^ERROR: operator does not exist/,
+    );
+    root(byTag, { astOnly: true, orderBy: [{ field: 'tag' }] });
     assert.match(
       errorOf(() => root(tooLarge.replace(/]$/, ',["offset",-1]]'), { astOnly: true })),
       /^Illegal value '-1' for :offset/,
