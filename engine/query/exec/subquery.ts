@@ -38,6 +38,14 @@ export function* prepareFilter(
   return yield* prepare(filter, tree, ctx, true);
 }
 
+/** For a query that will not be run: throws where `prepareFilter` would, because `match()` finds no path or one that cannot be asked so. */
+export function* checkMatches(filter: Filter | null, ctx: ExecContext): Generator<undefined, void> {
+  for (const lookup of filter === null ? [] : lookupsOf(filter)) {
+    if (lookup.kind === 'in-query') yield* checkMatches(lookup.query.filter, ctx);
+    else yield* expandMatch(lookup, ctx);
+  }
+}
+
 /** What is looked up in the store before rows are looked for, on this level. */
 function lookupsOf(filter: Filter): readonly (InQuery | Json)[] {
   switch (filter.kind) {

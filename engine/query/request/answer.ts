@@ -10,6 +10,7 @@ import { QueryError } from '../errors.ts';
 import { executeAggregate, executeEventCounts } from '../exec/event-counts.ts';
 import { execute } from '../exec/execute.ts';
 import { planOf } from '../exec/explain.ts';
+import { checkMatches } from '../exec/subquery.ts';
 import type { QueryHead } from '../request.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
 import {
@@ -73,8 +74,7 @@ function rootAnswer(input: AnswerInput): Answer | QueryHead {
   const { params, settings } = input;
   const options = resolveOptions(params, settings);
   const tree = readable(params, () => resolveRoot(params.query, { ...options, astOnly: params.astOnly }));
-  // The query has been checked like one that runs, which is all that its AST needs.
-  if (params.astOnly) return astAnswer(input);
+  if (params.astOnly) return astAnswer(input, tree);
   return listAnswer(input, tree, tree.entity === 'fact_names' ? 'names' : 'objects');
 }
 
@@ -156,8 +156,9 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   return (yield* body.indented()) ? null : notFound(single.of, id);
 }
 
-/** The query itself. */
-function* astAnswer(input: AnswerInput): Answer {
+/** The query itself, checked like one that runs. */
+function* astAnswer(input: AnswerInput, tree: QueryTree): Answer {
+  yield* checkMatches(tree.filter, input.ctx);
   const body = input.streamOne();
   body.row(printJson(input.params.query));
   yield* body.indented();

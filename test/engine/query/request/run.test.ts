@@ -609,6 +609,16 @@ describe('answers: the query instead of its rows', () => {
     );
   });
 
+  it('ast_only looks for what match() stands for, as running the query would', () => {
+    const of = (field: string): Reply => {
+      const inner = ['extract', ['certname'], ['select_inventory', ['=', field, 'x']]];
+      const query = ['from', 'nodes', ['and', ['~', 'certname', '.'], ['in', ['certname'], inner]]];
+      return ask(fleet, { query: { query: JSON.stringify(query), ast_only: 'true' } });
+    };
+    assert.equal(of('facts.match("kern.*")').head.status, 200);
+    refused(of('facts.match("nope_at_all")'), 400, /^No implementation of method: :-plan->sql/);
+  });
+
   it('explain gives a plan in an envelope', () => {
     const query = { query: 'nodes{certname ~ "n00"}', explain: 'analyze', include_total: 'true' };
     const reply = ask(fleet, { query });
