@@ -3,7 +3,7 @@
 import type { Field } from '../../../schemas/entities.ts';
 import { isAtom, printAlone, printClojure, textOf } from '../../clojure.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
-import { badQuery, type Defer, type QueryError, StoreRefusal } from '../errors.ts';
+import { badQuery, type Defer, QueryError, StoreRefusal } from '../errors.ts';
 import type { OrderTerm } from '../tree.ts';
 import { lateNoSequence, noSequence } from './messages.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -167,7 +167,7 @@ function clauseOrder(scope: Scope, value: JsonValue | null, { isInner }: ClauseO
   try {
     return clauseTerms(scopeColumns(scope), value);
   } catch (error) {
-    throw isInner ? new StoreRefusal((error as QueryError).message) : error;
+    throw isInner && error instanceof QueryError ? new StoreRefusal(error.message) : error;
   }
 }
 
