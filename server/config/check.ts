@@ -112,23 +112,47 @@ function checkReadyFiles(settings: Settings, report: Report): void {
   }
 }
 
+/** The files without which there is no HTTPS. */
+const TLS_FILES = ['sslCert', 'sslKey', 'sslCaCert'] as const;
+
 function checkTls(settings: Settings, sources: Sources, report: Report): void {
+  const missing = TLS_FILES.filter((key) => settings[key] === null);
+  checkListeners(settings, sources, missing, report);
+  const isReadable = checkFiles(settings, report);
+  for (const name of settings.allowedNames) {
+    if (!isName(name)) report('allowedNames', `${settingRows.allowedNames.name}: "${name}" is no certificate name`);
+  }
+  for (const protocol of settings.sslProtocols) {
+    if (OLD_TLS_VERSIONS.includes(protocol) || TLS_VERSIONS.includes(protocol)) continue;
+    const text = `ssl-protocols: "${protocol}" is none of ${TLS_VERSIONS.join(', ')}${suggestion(protocol, TLS_VERSIONS)}`;
+    report('sslProtocols', text);
+  }
+  if (settings.sslProtocols.length === 0) report('sslProtocols', 'ssl-protocols: no TLS version is left');
+  if (missing.length === 0 && isReadable) checkCertificates(settings, report);
+}
+
+/** Whether there is a listener, and HTTPS has what it needs where something asks for it. */
+function checkListeners(
+  settings: Settings,
+  sources: Sources,
+  missing: readonly (typeof TLS_FILES)[number][],
+  report: Report,
+): void {
   if (!settings.http && !wantsTls(settings)) {
     report('http', 'there is no listener: neither a cleartext one nor ssl-cert, ssl-key and ssl-ca-cert');
   }
-  const three = ['sslCert', 'sslKey', 'sslCaCert'] as const;
-  const missing = three.filter((key) => settings[key] === null);
   const asksForTls = (['httpsHost', 'httpsPort', 'sslCrl', 'sslCertChain'] as const).find((key) => isSet(sources[key]));
-  if (missing.length > 0 && (missing.length < 3 || asksForTls !== undefined)) {
-    const names = missing.map((key) => settingRows[key].name).join(' and ');
-    const given = three.find((key) => settings[key] !== null) ?? asksForTls!;
-    report(
-      given,
-      `HTTPS needs ssl-cert, ssl-key and ssl-ca-cert; ${names} ${missing.length > 1 ? 'are' : 'is'} missing`,
-    );
-  }
-  let isReadable = missing.length === 0;
-  for (const key of [...three, 'sslCertChain', 'sslCrl', 'allowlist'] as const) {
+  const given = TLS_FILES.find((key) => settings[key] !== null) ?? asksForTls;
+  if (missing.length === 0 || given === undefined) return;
+  const names = missing.map((key) => settingRows[key].name).join(' and ');
+  const are = missing.length > 1 ? 'are' : 'is';
+  report(given, `HTTPS needs ssl-cert, ssl-key and ssl-ca-cert; ${names} ${are} missing`);
+}
+
+/** Whether all files about certificates that are given can be read. */
+function checkFiles(settings: Settings, report: Report): boolean {
+  let isReadable = true;
+  for (const key of [...TLS_FILES, 'sslCertChain', 'sslCrl', 'allowlist'] as const) {
     const path = settings[key];
     if (path === null) continue;
     try {
@@ -142,16 +166,7 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
     }
     if (key === 'allowlist') checkAllowlist(path, report);
   }
-  for (const name of settings.allowedNames) {
-    if (!isName(name)) report('allowedNames', `${settingRows.allowedNames.name}: "${name}" is no certificate name`);
-  }
-  for (const protocol of settings.sslProtocols) {
-    if (OLD_TLS_VERSIONS.includes(protocol) || TLS_VERSIONS.includes(protocol)) continue;
-    const text = `ssl-protocols: "${protocol}" is none of ${TLS_VERSIONS.join(', ')}${suggestion(protocol, TLS_VERSIONS)}`;
-    report('sslProtocols', text);
-  }
-  if (settings.sslProtocols.length === 0) report('sslProtocols', 'ssl-protocols: no TLS version is left');
-  if (isReadable) checkCertificates(settings, report);
+  return isReadable;
 }
 
 function checkAllowlist(path: string, report: Report): void {
