@@ -85,11 +85,11 @@ function* asTheyCome(tree: QueryTree, rows: Rows, sink: RowSink): Generator<unde
 
 /** Rows in order: places first, then texts. Those that cannot be on the page are not looked at, where that is known of them together. */
 function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
-  const reached = yield* narrowed(tree, whole);
+  const reached = yield* narrowed(tree, whole, options.onTotal !== undefined);
   if (reached !== null) {
     const { rest, isDecided } = reached;
     if (isDecided && (rest.orderBy.length === 0 || walksNodes(rest.orderBy, reached.source))) {
-      options.onTotal?.(reached.total);
+      if (reached.total !== null) options.onTotal?.(reached.total);
       yield* walked(rest, reached.source, sink, {});
       return;
     }

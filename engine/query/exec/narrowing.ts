@@ -6,8 +6,9 @@ import type { FieldType } from '../../../schemas/entities.ts';
 import { type Filter, type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
 import { foldRows } from './count/fold.ts';
 import { accessFor, typeOf } from './filter/filter.ts';
-import { type Compare, compareByTypes } from './order/order.ts';
+import { type Compare, type CompareValues, compareIn, inOrder, orderOf, RUN } from './order/order.ts';
 import { rowsOfPlan, sizeOf } from './plan/item-plan.ts';
+import type { ReachedItems } from './plan/selection.ts';
 import type { Access, Value } from './row/access.ts';
 import { Row } from './row/row.ts';
 import type { Source } from './sources/source.ts';
@@ -16,7 +17,7 @@ import type { Source } from './sources/source.ts';
 const ROWS_MIN = 5000;
 /** So many times fewer rows have to be on the page than there are. */
 const ROWS_EACH = 4;
-/** Pages that lie deeper are not narrowed where there are more items, too: those before the page are held, and sorted in one go. */
+/** Pages that lie deeper are not narrowed where there are more items, too: those before the page are held. */
 const SHARES_MAX = 250_000;
 /** Values of the first field that a condition may list. */
 const VALUES_MAX = 5000;
@@ -44,29 +45,52 @@ const equalToAny: Range = ({ field }, values) => ({
 /** Types of the fields of which items have a class. */
 const RANGE: Partial<Record<FieldType, Range>> = { S: among, N: between, B: equalToAny };
 
-/** Rows that are equal in the terms, by one item or class of items. */
-interface Share {
+/** Rows that are equal in the terms. */
+class Share {
   readonly keys: readonly Value[];
-  readonly weight: number;
-  readonly part: number;
-  /** null: it stands for a class of items. */
-  readonly item: number | null;
+  weight: number;
+  /** Partition and item of each item that these rows are of, as often as a node has rows of it; null: they are of classes of items. */
+  places: number[] | null;
+
+  constructor(keys: readonly Value[], weight: number, places: number[] | null) {
+    this.keys = keys;
+    this.weight = weight;
+    this.places = places;
+  }
+
+  /** Takes in what is equal. */
+  join({ weight, places }: Share): void {
+    this.weight += weight;
+    if (this.places === null || places === null) this.places = null;
+    else for (let i = 0; i < places.length; i++) this.places.push(places[i]!);
+  }
 }
 
 /** The shares that hold the first so many rows in order, and those that are equal to the last of them. */
 class Shares {
+  readonly #orders: readonly CompareValues[];
   readonly #compare: Compare;
   readonly #wanted: number;
+  readonly #tick: () => boolean;
   #shares: Share[] = [];
   /** Of what is behind them nothing is needed; null while all are. */
   #last: readonly Value[] | null = null;
   #max: number;
+  /** Rows of all that were asked about. */
   total = 0;
 
-  constructor(compare: Compare, wanted: number) {
-    this.#compare = compare;
+  /** `orders`: of values of the terms. `tick` says when to yield. */
+  constructor(orders: readonly CompareValues[], wanted: number, tick: () => boolean) {
+    this.#orders = orders;
+    this.#compare = compareIn(orders);
     this.#wanted = wanted;
-    this.#max = 2 * wanted + ROOM;
+    this.#tick = tick;
+    this.#max = Math.min(2 * wanted + ROOM, RUN);
+  }
+
+  /** Whether none of the rows that have that value in the first term is needed. */
+  isBehind(first: Value): boolean {
+    return this.#last !== null && this.#orders[0]!(first, this.#last[0]!) > 0;
   }
 
   /** Whether those with these keys are needed, which `add` takes. */
@@ -75,25 +99,47 @@ class Shares {
     return this.#last === null || this.#compare(keys, this.#last) <= 0;
   }
 
-  add(share: Share): void {
-    if (this.#shares.push(share) > this.#max) this.cut();
+  /** Returns what is to be done before the next one. */
+  add(share: Share): Generator<undefined, void> | undefined {
+    return this.#shares.push(share) > this.#max ? this.#cut() : undefined;
   }
 
-  /** Forgets what is not needed; returns what is, in order. */
-  cut(): readonly Share[] {
+  /** Those that are needed, in order; no two are equal. */
+  *inOrder(): Generator<undefined, readonly Share[]> {
+    yield* this.#cut();
+    return this.#shares;
+  }
+
+  /** Forgets what is not needed, and puts together what is equal. */
+  *#cut(): Generator<undefined, void> {
     const compare = this.#compare;
-    const shares = this.#shares.sort((a, b) => compare(a.keys, b.keys));
+    const kept: Share[] = [];
+    let last: Share | null = null;
+    /** Of those before the last one. */
     let rows = 0;
-    let count = 0;
-    while (count < shares.length && rows < this.#wanted) rows += shares[count++]!.weight;
-    if (rows >= this.#wanted) {
-      this.#last = shares[count - 1]!.keys;
-      while (count < shares.length && compare(shares[count]!.keys, this.#last) === 0) count++;
-      shares.length = count;
+    let looked = 0;
+    for (const share of yield* this.#sorted()) {
+      if (++looked % RUN === 0 && this.#tick()) yield;
+      if (last !== null && compare(share.keys, last.keys) === 0) {
+        last.join(share);
+        continue;
+      }
+      rows += last?.weight ?? 0;
+      if (rows >= this.#wanted) break;
+      last = share;
+      kept.push(share);
     }
-    // Where many are equal to the last one they stay; they are not sorted each time again.
-    this.#max = Math.max(this.#max, 2 * shares.length);
-    return shares;
+    if (last !== null && rows + last.weight >= this.#wanted) this.#last = last.keys;
+    this.#shares = kept;
+    this.#max = Math.min(2 * this.#wanted + ROOM, Math.max(RUN, 2 * kept.length));
+  }
+
+  *#sorted(): Generator<undefined, readonly Share[]> {
+    const shares = this.#shares;
+    const order = (a: Share, b: Share): number => this.#compare(a.keys, b.keys);
+    if (shares.length <= RUN) return shares.sort(order);
+    const places = yield* inOrder(shares.length, (a, b) => order(shares[a]!, shares[b]!), this.#tick);
+    return Array.from(places, (place) => shares[place]!);
   }
 }
 const ROOM = 64;
@@ -101,15 +147,15 @@ const ROOM = 64;
 interface Narrowed {
   /** What is left to look at. */
   readonly source: Source;
-  /** Rows of the whole selection. */
-  readonly total: number;
+  /** Rows of the whole selection; null: it was not asked for. */
+  readonly total: number | null;
   /** What is left to do there: the offset without the rows that were passed over, and where `isDecided` the terms without those that the rows are all equal in. */
   readonly rest: QueryTree;
   readonly isDecided: boolean;
 }
 
-/** The rows that may be on the tree's page; null: there is no way to tell that is worth it. */
-export function* narrowed(tree: QueryTree, source: Source): Generator<undefined, Narrowed | null> {
+/** The rows that may be on the tree's page; null: there is no way to tell that is worth it. `isCounted`: whether all rows are to be counted. */
+export function* narrowed(tree: QueryTree, source: Source, isCounted: boolean): Generator<undefined, Narrowed | null> {
   const { limit, offset, orderBy } = tree;
   if (limit === null || limit === 0 || !source.countable) return null;
   const access = leading(orderBy, source);
@@ -117,26 +163,27 @@ export function* narrowed(tree: QueryTree, source: Source): Generator<undefined,
   if (access.length === 0 || Math.min(wanted, itemsIn(source)) > SHARES_MAX) return null;
   if ((yield* rowsOf(source)) < Math.max(ROWS_MIN, limit * ROWS_EACH)) return null;
   const terms = orderBy.slice(0, access.length);
-  const compare = compareByTypes(
-    terms.map(({ field }) => typeOf(source.entity, field)),
-    terms.map(({ descending }) => descending),
-  );
-  const shares = new Shares(compare, wanted);
-  yield* foldRows(source, access, (row, weight, isOne) => {
+  const orders = terms.map(({ field, descending }) => orderOf(typeOf(source.entity, field), descending));
+  const compare = compareIn(orders);
+  const shares = new Shares(orders, wanted, () => source.ctx.tick());
+  const visit = (row: Row, weight: number, isOne: boolean): Generator<undefined, void> | undefined => {
     const keys = access.map((a) => a.value(row));
-    if (shares.counts(keys, weight)) shares.add({ keys, weight, part: row.part, item: isOne ? row.itemId : null });
-  });
+    if (!shares.counts(keys, weight)) return undefined;
+    return shares.add(new Share(keys, weight, isOne ? [row.part, row.itemId] : null));
+  };
+  const [first] = access;
+  const isReached = (row: Row): boolean => !shares.isBehind(first!.value(row));
+  yield* foldRows(source, access, visit, isCounted || first!.level !== 'item' ? null : isReached);
   source.trace.rewind();
-  const { total } = shares;
-  const { before, reached } = reachedBy(shares.cut(), compare, offset);
-  const first = reached[0]?.keys;
-  const last = reached.at(-1)?.keys;
-  const isDecided = first !== undefined && compare(first, last!) === 0;
+  const total = isCounted ? shares.total : null;
+  const { before, reached } = reachedBy(yield* shares.inOrder(), offset);
+  const isDecided = reached.length === 1;
   const rest = { ...tree, offset: offset - before, orderBy: isDecided ? orderBy.slice(terms.length) : orderBy };
+  const [least, most] = [reached[0]?.keys, reached.at(-1)?.keys];
   const isWithin = (row: Row): boolean => {
-    if (first === undefined) return false;
+    if (least === undefined) return false;
     const keys = access.map((a) => a.value(row));
-    return compare(keys, first) >= 0 && compare(keys, last!) <= 0;
+    return compare(keys, least) >= 0 && compare(keys, most!) <= 0;
   };
   return { source: restricted(source, terms, access, reached, isWithin), total, rest, isDecided };
 }
@@ -151,21 +198,11 @@ function leading(orderBy: readonly OrderTerm[], source: Source): readonly Access
 /** Those of the shares in order that do not lie before the page, and how many rows do. */
 function reachedBy(
   shares: readonly Share[],
-  compare: Compare,
   offset: number,
 ): { readonly before: number; readonly reached: readonly Share[] } {
   let before = 0;
   let at = 0;
-  while (at < shares.length) {
-    // Those that are equal are passed over together.
-    let next = at;
-    let rows = 0;
-    do rows += shares[next++]!.weight;
-    while (next < shares.length && compare(shares[next]!.keys, shares[at]!.keys) === 0);
-    if (before + rows > offset) break;
-    before += rows;
-    at = next;
-  }
+  while (at < shares.length && before + shares[at]!.weight <= offset) before += shares[at++]!.weight;
   return { before, reached: shares.slice(at) };
 }
 
@@ -177,9 +214,8 @@ function restricted(
   reached: readonly Share[],
   isWithin: (row: Row) => boolean,
 ): Source {
-  if (reached.every(({ item }) => item !== null)) {
-    const items: Uint32Array[] = [];
-    for (const part of source.parts) items[part] = itemsOfPart(reached, part);
+  const items = itemsOf(reached, source.parts);
+  if (items !== null) {
     return source.within(null, { items, test: access.some(({ level }) => level === 'sub') ? isWithin : null });
   }
   // An index leads to the items of classes, if there is one for the first field.
@@ -197,10 +233,29 @@ function restricted(
   return source.within(filter, test === null ? null : { items: null, test });
 }
 
-function itemsOfPart(shares: readonly Share[], part: number): Uint32Array {
-  const items = new Set<number>();
-  for (const share of shares) if (share.part === part && share.item !== null) items.add(share.item);
-  return Uint32Array.from(items).sort();
+/** By partition the items of the shares; null: some are of classes. */
+function itemsOf(shares: readonly Share[], parts: readonly number[]): readonly ReachedItems[] | null {
+  const found: number[][] = [];
+  for (const part of parts) found[part] = [];
+  for (const { places } of shares) {
+    if (places === null) return null;
+    for (let i = 0; i < places.length; i += 2) found[places[i]!]!.push(places[i + 1]!);
+  }
+  const items: ReachedItems[] = [];
+  for (const part of parts) items[part] = counted(Uint32Array.from(found[part]!).sort());
+  return items;
+}
+
+/** Numbers in order, of which each comes as often as it counts. */
+function counted(sorted: Uint32Array): ReachedItems {
+  const ids = new Uint32Array(sorted.length);
+  const rows = new Uint32Array(sorted.length);
+  let length = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    if (i === 0 || sorted[i] !== sorted[i - 1]) ids[length++] = sorted[i]!;
+    rows[length - 1]!++;
+  }
+  return { ids: ids.slice(0, length), rows: rows.slice(0, length) };
 }
 
 const itemsIn = ({ entity, ctx, parts }: Source): number =>

@@ -19,6 +19,7 @@ import type { FoldPlan } from '../plan/selection.ts';
 import type { Access } from '../row/access.ts';
 import { Row } from '../row/row.ts';
 import { END, ROW } from '../sources/cursor.ts';
+import type { ItemTest } from '../sources/item-matcher.ts';
 import { TreeRows } from '../sources/rows.ts';
 import type { Source } from '../sources/source.ts';
 import { itemWeights } from './item-weights.ts';
@@ -26,9 +27,11 @@ import { countReports } from './report-counts.ts';
 
 /**
  * Takes a row that stands for `weight` rows: its item (and sub-row) are set, its node is not. `isOne`: they are all of that item; else of
- * all items of its class.
+ * all items of its class. Returns work that is to be done before the next row.
  */
-type Visit = (row: Row, weight: number, isOne: boolean) => void;
+type Visit = (row: Row, weight: number, isOne: boolean) => Generator<undefined, void> | undefined;
+
+const NOTHING: readonly undefined[] = [];
 
 /** Counts are kept in an array over all items up to this many. */
 const WEIGHTS_MAX = 1 << 22;
@@ -80,9 +83,15 @@ class Shares {
 
 /**
  * All rows of a selection whose rows are decided by the item (`source.countable`). `reads`: what `visit` reads of a row.
- * Order: by partition, then ascending item; a class stands where its first item stands.
+ * Order: by partition, then ascending item; a class stands where its first item stands. `isWanted`: of items whose rows need not all be
+ * counted those that it is true for.
  */
-export function* foldRows(source: Source, reads: readonly Access[], visit: Visit): Generator<undefined, void> {
+export function* foldRows(
+  source: Source,
+  reads: readonly Access[],
+  visit: Visit,
+  isWanted: ItemTest | null = null,
+): Generator<undefined, void> {
   const { ctx } = source;
   const classed = readsOfClasses(source, reads);
   const shares: Share[] = [];
@@ -97,11 +106,11 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
     source.plans[part] = { nodes: items.nodes, items, reports: null, fold };
     if (fold.weights === 'total') {
       const total = yield* countEntries(source, nodes, view);
-      if (total > 0) visit(row, total, false);
-    } else if (fold.weights === 'postings') yield* byPostings(source, row, nodes, visit);
+      if (total > 0) yield* visit(row, total, false) ?? NOTHING;
+    } else if (fold.weights === 'postings') yield* byPostings(source, row, nodes, visit, isWanted);
     else {
       const weights = yield* listWeights(source, nodes, view);
-      if (fold.by === 'item') yield* byItem(source, row, items, weights, visit);
+      if (fold.by === 'item') yield* byItem(source, row, items, weights, visit, isWanted);
       else yield* byClass(source, row, weights, shares, known);
     }
   }
@@ -161,13 +170,19 @@ function* listWeights(source: Source, nodes: NodeSet, view: View): Generator<und
   return weights.take();
 }
 
-function* byPostings(source: Source, row: Row, nodes: NodeSet, visit: Visit): Generator<undefined, void> {
-  const cursor = source.items.openPostings(row, nodes);
+function* byPostings(
+  source: Source,
+  row: Row,
+  nodes: NodeSet,
+  visit: Visit,
+  isWanted: ItemTest | null,
+): Generator<undefined, void> {
+  const cursor = source.items.openPostings(row, nodes, isWanted);
   for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
     if (hit.nodes > 0) {
       for (const matched of hit.matched) {
         row.sub = matched.sub;
-        visit(row, hit.nodes, true);
+        yield* visit(row, hit.nodes, true) ?? NOTHING;
         if (source.ctx.tickRow()) yield;
       }
     }
@@ -181,8 +196,9 @@ function* byItem(
   plan: ItemPlan,
   weights: Uint32Array,
   visit: Visit,
+  isWanted: ItemTest | null,
 ): Generator<undefined, void> {
-  const matcher = source.items.matcher(row);
+  const matcher = source.items.matcher(row, null, isWanted);
   const items = plan.path === null ? null : source.items.ids(row, plan);
   const end = items === null ? weights.length : items.length;
   for (let i = 0; i < end; i++) {
@@ -191,7 +207,7 @@ function* byItem(
     if (weight === 0) continue;
     for (const matched of matcher.matchOnce(item, false)) {
       row.sub = matched.sub;
-      visit(row, weight, true);
+      yield* visit(row, weight, true) ?? NOTHING;
       if (source.ctx.tickRow()) yield;
     }
     if (source.ctx.tickRow()) yield;
@@ -238,7 +254,7 @@ function* visitShares(source: Source, shares: readonly Share[], visit: Visit): G
     }
     row.itemId = item;
     row.body = reader!.read(item);
-    if (source.item === null || source.item.test(row) === TRUE) visit(row, weight, false);
+    if (source.item === null || source.item.test(row) === TRUE) yield* visit(row, weight, false) ?? NOTHING;
     if (source.ctx.tickRow()) yield;
   }
 }

@@ -18,10 +18,16 @@ export interface Selection {
   readonly byNode?: { readonly among: readonly NodeSet[] | null };
 }
 
+/** Items of one partition, ascending, and how many rows each node of one has of it. */
+export interface ReachedItems {
+  readonly ids: Uint32Array;
+  readonly rows: Uint32Array;
+}
+
 /** Which of the rows that pass the filter may be on a page (narrowing.ts). */
 export interface Reach {
-  /** By partition, ascending: the items of these rows. All of them pass the conditions on items. null: any. */
-  readonly items: readonly Uint32Array[] | null;
+  /** By partition: the items of these rows. All of them pass the conditions on items. null: any. */
+  readonly items: readonly ReachedItems[] | null;
   /** Of the items, or of their sub-rows where they have some: those that it is true for. null: all. */
   readonly test: ((row: Row) => boolean) | null;
 }

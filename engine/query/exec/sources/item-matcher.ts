@@ -32,6 +32,9 @@ interface Kept {
   readonly matched: readonly Matched[];
 }
 
+/** Whether an item is looked at any further; its row has its body, and no node. */
+export type ItemTest = (row: Row) => boolean;
+
 interface MatcherOptions {
   readonly ctx: ExecContext;
   readonly row: Row;
@@ -42,6 +45,8 @@ interface MatcherOptions {
   /** What items have to pass, and what their sub-rows. */
   readonly item: Predicate | null;
   readonly sub: Predicate | null;
+  /** What is asked of items beside that, and may be answered otherwise another time: nothing is remembered of it (`matchOnce`). */
+  readonly isWanted: ItemTest | null;
   /** Not 0 for the items that can pass at all, where an index has told that; null: any. */
   readonly passing: ItemStates | null;
 }
@@ -56,15 +61,17 @@ export class ItemMatcher {
   readonly #sieves: readonly ItemSieve[];
   readonly #item: Predicate | null;
   readonly #sub: Predicate | null;
+  readonly #isWanted: ItemTest | null;
   readonly #passing: ItemStates | null;
   readonly #states: ItemStates;
   readonly #kept = new Map<ItemId, Kept>();
   readonly #room: Room = { left: ROOM };
 
-  constructor({ ctx, row, dictionary, subs, sieves, item, sub, passing }: MatcherOptions) {
+  constructor({ ctx, row, dictionary, subs, sieves, item, sub, isWanted, passing }: MatcherOptions) {
     this.#ctx = ctx;
     this.#dictionary = dictionary;
     this.#sieves = sieves;
+    this.#isWanted = isWanted;
     this.#passing = passing;
     this.#reader = dictionary.reader();
     this.#row = row;
@@ -81,7 +88,8 @@ export class ItemMatcher {
 
   /** Whether every item passes with itself as the row. */
   get isOpen(): boolean {
-    return this.#sieves.length === 0 && this.#item === null && this.#subs === null && this.#passing === null;
+    const isAsked = this.#sieves.length > 0 || this.#item !== null || this.#isWanted !== null;
+    return !isAsked && this.#subs === null && this.#passing === null;
   }
 
   /**
@@ -135,6 +143,7 @@ export class ItemMatcher {
     row.body = body;
     this.#ctx.lookedAt(body.record.size);
     if (this.#item !== null && this.#item.test(row) !== TRUE) return NOTHING;
+    if (this.#isWanted?.(row) === false) return NOTHING;
     if (this.#subs === null) return room === null ? ONCE : [{ index: 0, sub: null, texts: null, room }];
     const subs = this.#subs(row);
     this.#ctx.foundSubs(subs.length);

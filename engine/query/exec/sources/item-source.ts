@@ -20,7 +20,7 @@ import { ItemStates } from '../row/item-states.ts';
 import type { Row } from '../row/row.ts';
 import type { Cursor } from './cursor.ts';
 import { type Either, ListCursor, PostingsCursor } from './item-cursors.ts';
-import { ItemMatcher } from './item-matcher.ts';
+import { ItemMatcher, type ItemTest } from './item-matcher.ts';
 
 /** Fewer rows are looked at as they are: what classes they are of is not asked. */
 const CLASSED_MIN = 4096;
@@ -66,7 +66,7 @@ export class ItemSource {
       const passing = this.#reach?.items == null ? null : this.rowsOf(row, plan);
       return this.openList(row, nodes.toArray(), this.matcher(row, passing), either);
     }
-    const matcher = this.#matcherOfItems(row, plan);
+    const matcher = this.#matcherOfItems(row, plan, null);
     const items = this.ids(row, plan);
     const dictionary = this.dictionary(row.view);
     return new PostingsCursor({ row, items, dictionary, matcher, nodes, residual: this.selected.mixed, either });
@@ -86,24 +86,23 @@ export class ItemSource {
   /** How many rows a node has of each item, where those that pass are known. */
   rowsOf(row: Row, plan: ItemPlan): ItemStates {
     const counts = new ItemStates(this.dictionary(row.view).end, Uint32Array);
-    const matcher = this.selected.subs === null ? null : this.matcher(row);
-    for (const item of this.ids(row, plan)) {
-      counts.set(item, matcher === null ? 1 : matcher.matchOnce(item, false).length);
-    }
+    const reached = this.#reach?.items?.[row.part];
+    if (reached === undefined) for (const item of this.ids(row, plan)) counts.set(item, 1);
+    else for (let i = 0; i < reached.ids.length; i++) counts.set(reached.ids[i]!, reached.rows[i]!);
     return counts;
   }
 
   /** For the items that the plan's index gives. */
-  #matcherOfItems(row: Row, plan: ItemPlan): ItemMatcher {
-    return this.#matcher(row, null, !this.isExact(plan));
+  #matcherOfItems(row: Row, plan: ItemPlan, isWanted: ItemTest | null): ItemMatcher {
+    return this.#matcher(row, null, !this.isExact(plan), isWanted);
   }
 
   /** How items are found on the row's partition: decided once. */
   plan(row: Row, nodes: NodeSet): ItemPlan {
     let plan = this.#plans[row.part];
     if (plan === undefined) {
-      const items = this.#reach?.items?.[row.part];
-      const found = items === undefined ? null : foundItems(items);
+      const reached = this.#reach?.items?.[row.part];
+      const found = reached === undefined ? null : foundItems(reached.ids);
       plan = planItems(this.selected.entity, this.filters, nodes.count(), row.view, this.selected.ctx.regex, found);
       this.#plans[row.part] = plan;
     }
@@ -121,12 +120,12 @@ export class ItemSource {
   }
 
   /** Decides for the row's partition which items pass. `passing`: they are known already. */
-  matcher(row: Row, passing: ItemStates | null = null): ItemMatcher {
-    return this.#matcher(row, passing, passing === null);
+  matcher(row: Row, passing: ItemStates | null = null, isWanted: ItemTest | null = null): ItemMatcher {
+    return this.#matcher(row, passing, passing === null, isWanted);
   }
 
   /** `isAsked`: whether the conditions on items are not decided yet. */
-  #matcher(row: Row, passing: ItemStates | null, isAsked: boolean): ItemMatcher {
+  #matcher(row: Row, passing: ItemStates | null, isAsked: boolean, isWanted: ItemTest | null = null): ItemMatcher {
     const dictionary = this.dictionary(row.view);
     const tests = isAsked && this.#looksAtMany(row) ? this.#itemTests : null;
     const item = !isAsked ? null : tests === null ? this.selected.item : tests.rest;
@@ -139,6 +138,7 @@ export class ItemSource {
       sieves,
       item,
       sub: this.selected.sub,
+      isWanted,
       passing,
     });
   }
@@ -200,10 +200,10 @@ export class ItemSource {
   }
 
   /** A cursor over items whatever the plan says, for counting and for sets of nodes. */
-  openPostings(row: Row, nodes: NodeSet): PostingsCursor {
+  openPostings(row: Row, nodes: NodeSet, isWanted: ItemTest | null = null): PostingsCursor {
     const plan = { ...this.plan(row, nodes), drive: 'items' as const };
     this.selected.plans[row.part] = { ...this.selected.plans[row.part], nodes: plan.nodes, items: plan, reports: null };
-    const matcher = this.#matcherOfItems(row, plan);
+    const matcher = this.#matcherOfItems(row, plan, isWanted);
     const items = this.ids(row, plan);
     const dictionary = this.dictionary(row.view);
     return new PostingsCursor({ row, items, dictionary, matcher, nodes, residual: null, either: null });

@@ -2,7 +2,9 @@
 // that cannot be on the page are not looked at.
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, it, mock } from 'node:test';
+import { SUB_KINDS } from '../../../../engine/query/exec/row/sub-rows.ts';
+import { RecordReader } from '../../../../engine/store/items/dictionary-view.ts';
 import { ask, catalog, type Fleet, facts, newFleet, planOf } from '../request/fleet.ts';
 
 const NODES = 130;
@@ -169,4 +171,46 @@ it('rows before the page and behind it are not looked at, unless there are few',
   assert.equal(scanned('edges[target_type] { order by target_title limit 5 offset 130 }'), 5, 'of five nodes');
   const few = 'type = "Exec" and title = "t18"';
   assert.equal(scanned(`resources[title] { ${few} order by title limit 5 }`), NODES, 'they are sorted at once');
+});
+
+const FACTS = { path: '/fact-contents', by: 'name', rest: [] };
+const FIRST = { order_by: orderBy(['name'], 'asc'), limit: '5' };
+
+const factsStored = (): number =>
+  fleet.partitions.reduce((sum, partition) => {
+    const view = partition.snapshot();
+    const { length } = view.facts.ids();
+    view.close();
+    return sum + length;
+  }, 0);
+
+it('items are read once to find which of them a page reaches, however many those are', () => {
+  const read = mock.method(RecordReader.prototype, 'read');
+  try {
+    assert.equal(rows(FACTS, FIRST).rows.length, 5);
+    assert.ok(read.mock.callCount() < factsStored() + NODES / 2, `${read.mock.callCount()} read`);
+  } finally {
+    read.mock.restore();
+  }
+});
+
+it('of items behind the page no sub-rows are made, unless all rows are to be counted', () => {
+  let made = 0;
+  const { make } = SUB_KINDS.leaf;
+  const making = mock.method(SUB_KINDS.leaf, 'make', (...asked: Parameters<typeof make>) => {
+    const subsOf = make(...asked);
+    return (row: Parameters<typeof subsOf>[0]) => {
+      made++;
+      return subsOf(row);
+    };
+  });
+  try {
+    assert.equal(rows(FACTS, FIRST).rows.length, 5);
+    assert.ok(made < factsStored() / 2, `${made} made`);
+    made = 0;
+    assert.equal(rows(FACTS, { ...FIRST, include_total: 'true' }).total, NODES * 45);
+    assert.ok(made >= factsStored(), `${made} made`);
+  } finally {
+    making.mock.restore();
+  }
 });
