@@ -26,6 +26,7 @@ interface TimeRange {
 export class ReportView implements EventSource {
   readonly #snapshot: Snapshot;
   #marks: ReportMarks | null = null;
+  #kinds: readonly ReportKind[] | null = null;
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
@@ -80,13 +81,14 @@ export class ReportView implements EventSource {
   }
 
   /** The kinds of reports, and how many there are of each; null: some are not counted there. */
-  kinds(): ReportKind[] | null {
+  kinds(): readonly ReportKind[] | null {
     return this.#areKnown ? this.kindsOfMarked() : null;
   }
 
   /** All kinds that reports with marks are of. */
-  kindsOfMarked(): ReportKind[] {
-    return readKinds(this.#snapshot.partition.tables.report_kind, this.#snapshot.options);
+  kindsOfMarked(): readonly ReportKind[] {
+    this.#kinds ??= readKinds(this.#snapshot.partition.tables.report_kind, this.#snapshot.options);
+    return this.#kinds;
   }
 
   /** Whether there are none of those that had come before it was kept. */

@@ -7,6 +7,7 @@ import { isAggregated } from './count/aggregate.ts';
 import { countRows } from './count/fold.ts';
 import { openDistinct } from './distinct.ts';
 import { grouped } from './grouped.ts';
+import { kindPages } from './kind-pages.ts';
 import { narrowed } from './narrowing.ts';
 import { orderingOf } from './order/order.ts';
 import { RowWriter } from './output.ts';
@@ -43,7 +44,9 @@ type Way = (tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOpti
 function wayOf(tree: QueryTree, source: Source): Way {
   if (isAggregated(tree)) return grouped;
   if (tree.orderBy.length === 0) return streamed;
-  return walksNodes(tree.orderBy, source) ? walked : ordered;
+  if (!walksNodes(tree.orderBy, source)) return ordered;
+  const isSought = source.shape === 'report' && tree.limit !== null && source.reports.areFewerThan(pageEnd(tree));
+  return isSought ? ordered : walked;
 }
 
 /** Rows as they come. */
@@ -85,6 +88,15 @@ function* asTheyCome(tree: QueryTree, rows: Rows, sink: RowSink): Generator<unde
 
 /** Rows in order: places first, then texts. Those that cannot be on the page are not looked at, where that is known of them together. */
 function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
+  const pages = yield* kindPages(tree, whole);
+  if (pages !== null) {
+    options.onTotal?.(pages.total);
+    for (const piece of pages.pieces) {
+      const way = piece.tree.orderBy.length === 0 ? ordered : wayOf(piece.tree, piece.source);
+      yield* way(piece.tree, piece.source, sink, {});
+    }
+    return;
+  }
   const reached = yield* narrowed(tree, whole, options.onTotal !== undefined);
   if (reached !== null) {
     const { rest, isDecided } = reached;
@@ -142,7 +154,7 @@ function* onPage(
   ctx.trace.enter(order);
   const writer = new RowWriter(tree, source.scope);
   const rowsAt = new Places(source);
-  order.rows = top.size;
+  order.rows += top.size;
   const places = yield* page.places(() => ctx.tick());
   const output = source.trace.step('output');
   ctx.trace.enter(output);

@@ -6,7 +6,8 @@ import type { FieldType } from '../../../schemas/entities.ts';
 import { type Filter, type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
 import { foldRows } from './count/fold.ts';
 import { accessFor, typeOf } from './filter/filter.ts';
-import { type Compare, type CompareValues, compareIn, inOrder, orderOf, RUN } from './order/order.ts';
+import { compareIn, orderOf } from './order/order.ts';
+import { reachedBy, Share, Shares } from './order/shares.ts';
 import { rowsOfPlan, sizeOf } from './plan/item-plan.ts';
 import type { ReachedItems } from './plan/selection.ts';
 import type { Access, Value } from './row/access.ts';
@@ -44,105 +45,6 @@ const equalToAny: Range = ({ field }, values) => ({
 
 /** Types of the fields of which items have a class. */
 const RANGE: Partial<Record<FieldType, Range>> = { S: among, N: between, B: equalToAny };
-
-/** Rows that are equal in the terms. */
-class Share {
-  readonly keys: readonly Value[];
-  weight: number;
-  /** Partition and item of each item that these rows are of, as often as a node has rows of it; null: they are of classes of items. */
-  places: number[] | null;
-
-  constructor(keys: readonly Value[], weight: number, places: number[] | null) {
-    this.keys = keys;
-    this.weight = weight;
-    this.places = places;
-  }
-
-  /** Takes in what is equal. */
-  join({ weight, places }: Share): void {
-    this.weight += weight;
-    if (this.places === null || places === null) this.places = null;
-    else for (let i = 0; i < places.length; i++) this.places.push(places[i]!);
-  }
-}
-
-/** The shares that hold the first so many rows in order, and those that are equal to the last of them. */
-class Shares {
-  readonly #orders: readonly CompareValues[];
-  readonly #compare: Compare;
-  readonly #wanted: number;
-  readonly #tick: () => boolean;
-  #shares: Share[] = [];
-  /** Of what is behind them nothing is needed; null while all are. */
-  #last: readonly Value[] | null = null;
-  #max: number;
-  /** Rows of all that were asked about. */
-  total = 0;
-
-  /** `orders`: of values of the terms. `tick` says when to yield. */
-  constructor(orders: readonly CompareValues[], wanted: number, tick: () => boolean) {
-    this.#orders = orders;
-    this.#compare = compareIn(orders);
-    this.#wanted = wanted;
-    this.#tick = tick;
-    this.#max = Math.min(2 * wanted + ROOM, RUN);
-  }
-
-  /** Whether none of the rows that have that value in the first term is needed. */
-  isBehind(first: Value): boolean {
-    return this.#last !== null && this.#orders[0]!(first, this.#last[0]!) > 0;
-  }
-
-  /** Whether those with these keys are needed, which `add` takes. */
-  counts(keys: readonly Value[], weight: number): boolean {
-    this.total += weight;
-    return this.#last === null || this.#compare(keys, this.#last) <= 0;
-  }
-
-  /** Returns what is to be done before the next one. */
-  add(share: Share): Generator<undefined, void> | undefined {
-    return this.#shares.push(share) > this.#max ? this.#cut() : undefined;
-  }
-
-  /** Those that are needed, in order; no two are equal. */
-  *inOrder(): Generator<undefined, readonly Share[]> {
-    yield* this.#cut();
-    return this.#shares;
-  }
-
-  /** Forgets what is not needed, and puts together what is equal. */
-  *#cut(): Generator<undefined, void> {
-    const compare = this.#compare;
-    const kept: Share[] = [];
-    let last: Share | null = null;
-    /** Of those before the last one. */
-    let rows = 0;
-    let looked = 0;
-    for (const share of yield* this.#sorted()) {
-      if (++looked % RUN === 0 && this.#tick()) yield;
-      if (last !== null && compare(share.keys, last.keys) === 0) {
-        last.join(share);
-        continue;
-      }
-      rows += last?.weight ?? 0;
-      if (rows >= this.#wanted) break;
-      last = share;
-      kept.push(share);
-    }
-    if (last !== null && rows + last.weight >= this.#wanted) this.#last = last.keys;
-    this.#shares = kept;
-    this.#max = Math.min(2 * this.#wanted + ROOM, Math.max(RUN, 2 * kept.length));
-  }
-
-  *#sorted(): Generator<undefined, readonly Share[]> {
-    const shares = this.#shares;
-    const order = (a: Share, b: Share): number => this.#compare(a.keys, b.keys);
-    if (shares.length <= RUN) return shares.sort(order);
-    const places = yield* inOrder(shares.length, (a, b) => order(shares[a]!, shares[b]!), this.#tick);
-    return Array.from(places, (place) => shares[place]!);
-  }
-}
-const ROOM = 64;
 
 interface Narrowed {
   /** What is left to look at. */
@@ -193,17 +95,6 @@ function leading(orderBy: readonly OrderTerm[], source: Source): readonly Access
   const all = orderBy.map(({ field }) => accessFor(source.scope, field));
   const end = all.findIndex(({ level }) => level !== 'item' && level !== 'sub');
   return end < 0 ? all : all.slice(0, end);
-}
-
-/** Those of the shares in order that do not lie before the page, and how many rows do. */
-function reachedBy(
-  shares: readonly Share[],
-  offset: number,
-): { readonly before: number; readonly reached: readonly Share[] } {
-  let before = 0;
-  let at = 0;
-  while (at < shares.length && before + shares[at]!.weight <= offset) before += shares[at++]!.weight;
-  return { before, reached: shares.slice(at) };
 }
 
 /** The rows of the shares. */

@@ -1,6 +1,7 @@
 // What comes behind a page that is full need not be made: rows, events by the code of the first term, reports with all of their events.
 
 import type { StoredEvents } from '../../../store/records/event-record.ts';
+import type { ReportId } from '../../../store/records/records.ts';
 import type { QueryTree } from '../../tree.ts';
 import { CodedTest, judgeOf, type Seek } from '../filter/coded.ts';
 import { accessFor } from '../filter/filter.ts';
@@ -27,6 +28,8 @@ export class Behind {
   readonly bounds: Bounds | null;
   /** Of events that come as they lie: where the first one is that the code of the first term does not put behind the page. */
   readonly seek: Seek | null;
+  /** Of reports: whether nothing but their places puts them in order. */
+  readonly isByPlace: boolean;
   readonly #ordering: Ordering;
   readonly #selected: CompiledSelection;
   readonly #top: Kept;
@@ -41,6 +44,7 @@ export class Behind {
     this.#top = top;
     const [term] = orderBy;
     this.#first = term === undefined ? null : accessFor(selected.scope, term.field);
+    this.isByPlace = term === undefined && selected.shape === 'report' && !selected.isWithinReports;
     this.#isByItem = selected.shape === 'item' && this.#first?.level === 'item';
     this.bounds = selected.isWithinReports ? ordering.bounds : null;
     const column = this.#first?.column;
@@ -63,6 +67,14 @@ export class Behind {
     const isBehind = this.#ordering.compareFirst(this.#first.value(row), last) > 0;
     if (isBehind) items.set(row.itemId, 1);
     return isBehind;
+  }
+
+  /** Whether the report of that id is, as nothing but its place tells (`withPlaces`). */
+  hasPlace(part: number, id: ReportId): boolean {
+    const { last } = this.#top;
+    if (last === null) return false;
+    const [lastPart, , lastId] = last as readonly number[];
+    return part > lastPart! || (part === lastPart && id > lastId!);
   }
 
   /** Whether rows with that value of the first term are. */

@@ -11,12 +11,11 @@ import type { Behind } from '../order/behind.ts';
 import type { Value } from '../row/access.ts';
 import type { Row, SubList, SubRows } from '../row/row.ts';
 import { type Cursor, END, NO_SUBS, PAUSE, ROW, type Step, WORK_PER_STEP } from './cursor.ts';
+import { NO_REPORT } from './report-ids.ts';
 
 /** So many events are sought through at a time, which is so much of that work. */
 const SOUGHT_MAX = 64;
 const WORK_OF_SEEK = 8;
-/** What reports come as where none was found yet. */
-export const NO_REPORT: ReportId = 0;
 /** So many reports are put in order at a time. */
 const BATCH_FIRST = 256;
 const BATCH_MAX = 1 << 13;

@@ -64,6 +64,11 @@ function* eachOf(nodes: NodeSet, reportsOf: (node: NodeId) => Iterable<ReportId>
   for (const id of nodes.toArray()) yield* reportsOf(id);
 }
 
+/** What reports come as where none was found yet. */
+export const NO_REPORT: ReportId = 0;
+/** So many that are passed over take as long as some that are looked at. */
+export const PASSED_PER_STEP = 1024;
+
 /** More of the reports that are far are looked at one after the other with all others. */
 const FAR_SHARE = 1 / 4;
 
@@ -144,6 +149,22 @@ export function reportIds(
     case 'counted':
     case 'all':
       return view.reports.ids();
+  }
+}
+
+/** Those of the reports that are not behind the page by their places alone. Between them NO_REPORT now and then. */
+export function* notBehind(
+  ids: Iterable<ReportId>,
+  { kind }: ReportPath,
+  { part }: Row,
+  behind: Behind,
+): Generator<ReportId, void, undefined> {
+  let passed = 0;
+  for (const id of ids) {
+    if (!behind.hasPlace(part, id)) yield id;
+    // They come in the order of their places.
+    else if (kind === 'all') return;
+    else if (++passed % PASSED_PER_STEP === 0) yield NO_REPORT;
   }
 }
 

@@ -17,8 +17,7 @@ import { isClassed } from '../filter/classed.ts';
 import { accessFor, type CompileScope, compileFilter, conjunction, type Predicate } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';
 import type { Row } from '../row/row.ts';
-import { NO_REPORT } from './report-cursor.ts';
-import { COST_FOUND } from './report-ids.ts';
+import { COST_FOUND, NO_REPORT, PASSED_PER_STEP } from './report-ids.ts';
 
 /** What the marks of reports tell of a selection's conditions; the same for all partitions. */
 export interface MarkTests {
@@ -103,7 +102,7 @@ export class ReportSieve {
     return true;
   }
 
-  /** Whether so few reports pass that they are found sooner among all than, in an order of times, as many of them as that. */
+  /** Whether so few reports pass that they are found sooner among all than, in an order of times or of nodes, as many of them as that. */
   leavesFew(rows: number, view: View): boolean {
     const { first, end } = view.reports.idRange;
     const all = end - first;
@@ -120,7 +119,7 @@ export class ReportSieve {
     let looked = 0;
     for (const id of ids) {
       if (this.passes(id)) yield id;
-      else if (++looked % SKIPPED_PER_STEP === 0) yield NO_REPORT;
+      else if (++looked % PASSED_PER_STEP === 0) yield NO_REPORT;
     }
   }
 }
@@ -137,9 +136,6 @@ function hasOne(marks: ReportMarks, some: readonly EventMark[]): boolean {
   for (let i = 0; i < some.length; i++) if (marks.hasEvents(some[i]!)) return true;
   return false;
 }
-
-/** So many take as long as some that are looked at. */
-const SKIPPED_PER_STEP = 1024;
 
 /** By mark, whether a report of a kind that has it can pass; null: it can of any. */
 function verdictsOn(test: Predicate, row: Row): ReadonlyMap<number, boolean> | null {

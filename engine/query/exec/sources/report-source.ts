@@ -4,6 +4,7 @@
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
+import type { View } from '../../../store/view.ts';
 import { isClassed } from '../filter/classed.ts';
 import type { Predicate } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';
@@ -18,12 +19,18 @@ import {
   areFewWithin,
   areMany,
   latestOf,
+  notBehind,
   reportIds,
   skipByTime,
   usefulTimes,
   withEvents,
 } from './report-ids.ts';
 import { type MarkTests, markTests, ReportSieve } from './report-sieve.ts';
+
+/** The reports of so few nodes are read sooner than it is found out what their marks tell. */
+const UNSIFTED_NODES = 8;
+
+const isNarrow = (nodes: NodeSet | null, view: View): boolean => nodes !== null && areFew(nodes, view);
 
 /** The reports of a selection's rows; the same for all partitions. */
 export class ReportSource {
@@ -48,27 +55,37 @@ export class ReportSource {
   /** `behind`: rows that it tells need not come. */
   *open(row: Row, behind: Behind | null): Generator<undefined, Cursor> {
     const { view } = row;
-    const isByNode = this.#selected.selection.byNode !== undefined;
-    const filtered = this.#selected.split.node.length > 0 || isByNode;
-    const nodes = filtered ? yield* this.#selected.nodes(row) : null;
-    const narrow = nodes !== null && areFew(nodes, view);
-    const pathIn = (order: TimeOrder | null): ReportPath =>
-      reportPath(this.#selected.entity, [...this.#selected.split.item, ...this.#selected.split.sub], {
-        narrow,
-        isByNode,
-        order,
-        times: (clock) => usefulTimes(view, clock),
-        areFew: (times) => areFewWithin(times, this.#selected.entity, view),
-      });
-    let path = pathIn(behind === null ? null : this.#order);
-    const sieve = !narrow && areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
+    const nodes = yield* this.#nodesOf(row);
+    const order = behind === null ? null : this.#order;
+    let path = this.#path(row, nodes, order);
+    const sieve = !isNarrow(nodes, view) && areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
     if (path.kind === 'time' && path.order !== undefined && sieve?.leavesFew(path.order.rows, view) === true)
-      path = pathIn(null);
+      path = this.#path(row, nodes, null);
     this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const all = reportIds(path, nodes, row, behind);
-    const ids = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
+    const having = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
+    const ids = behind?.isByPlace === true ? notBehind(having, path, row, behind) : having;
     const open = this.#reportCursors(row, path);
     return open(sieve === null ? ids : sieve.filter(ids), nodes, behind);
+  }
+
+  /** The nodes whose reports are wanted; null: all. */
+  *#nodesOf(row: Row): Generator<undefined, NodeSet | null> {
+    return this.#selected.split.node.length > 0 || this.#isByNode ? yield* this.#selected.nodes(row) : null;
+  }
+
+  get #isByNode(): boolean {
+    return this.#selected.selection.byNode !== undefined;
+  }
+
+  #path({ view }: Row, nodes: NodeSet | null, order: TimeOrder | null): ReportPath {
+    return reportPath(this.#selected.entity, [...this.#selected.split.item, ...this.#selected.split.sub], {
+      narrow: isNarrow(nodes, view),
+      isByNode: this.#isByNode,
+      order,
+      times: (clock) => usefulTimes(view, clock),
+      areFew: (times) => areFewWithin(times, this.#selected.entity, view),
+    });
   }
 
   /** What the marks of reports tell of the conditions on them and on their events. */
@@ -105,12 +122,27 @@ export class ReportSource {
     });
   }
 
+  /** Whether so few reports are left by their marks that they are found sooner among all than, node by node, as many of them as that. */
+  areFewerThan(rows: number): boolean {
+    const { ctx, parts } = this.#selected;
+    return parts.every((part) => {
+      const view = ctx.view(part);
+      return ReportSieve.of(new Row(view, part), null, this.markTests)?.leavesFew(rows, view) === true;
+    });
+  }
+
   /** Opens the rows of a node's reports, as they came. */
   ofNodes(row: Row): (node: NodeId) => ReportCursor {
     const path = this.#pathByNode;
     const open = this.#reportCursors(row, path);
-    const idsOf = (node: NodeId): Iterable<ReportId> =>
-      path.kind === 'latest' ? latestOf(node, row) : row.view.reports.ofNode(node);
+    let sieve: ReportSieve | null = null;
+    let opened = 0;
+    const idsOf = (node: NodeId): Iterable<ReportId> => {
+      if (path.kind === 'latest') return latestOf(node, row);
+      const ids = row.view.reports.ofNode(node);
+      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.markTests);
+      return sieve === null ? ids : sieve.filter(ids);
+    };
     return (node) => open(idsOf(node), null, null);
   }
 

@@ -8,6 +8,7 @@ import type { Predicate } from '../filter/filter.ts';
 import type { Behind } from '../order/behind.ts';
 import { CompiledSelection } from '../plan/compiled-selection.ts';
 import type { ExecContext } from '../plan/context.ts';
+import type { TimeOrder } from '../plan/report-plan.ts';
 import type { Reach, Selection } from '../plan/selection.ts';
 import { SelectionTrace } from '../plan/trace.ts';
 import type { GlobalRecord } from '../row/access.ts';
@@ -40,11 +41,14 @@ export class Source extends CompiledSelection {
     this.reports = new ReportSource(this);
   }
 
-  /** Those of the rows that pass one more condition, which does not look at the node, and are within reach. null: no more than that. */
-  within(filter: Filter | null, reach: Reach | null): Source {
+  /**
+   * Those of the rows that pass one more condition, which does not look at the node, and are within reach. null: no more than that.
+   * `order`: what they should come in.
+   */
+  within(filter: Filter | null, reach: Reach | null, order: TimeOrder | null = this.selection.order ?? null): Source {
     const { selection, ctx, trace } = this;
     const filters = [selection.filter, filter].filter((f) => f !== null);
-    return new Source({ ...selection, filter: all(filters), reach }, ctx, trace, this.knownNodes);
+    return new Source({ ...selection, filter: all(filters), reach, order }, ctx, trace, this.knownNodes);
   }
 
   /** `behind`: rows that it tells need not come. */

@@ -1,0 +1,84 @@
+// Pages of reports whose order begins with fields that take few values, such as their status. How many reports have which of these is known without
+// a look at each (count/report-counts.ts), and so is which of them the page reaches: it is put together of a page of each, in the order of the
+// other terms.
+
+import { KIND_PLACES } from '../../store/reports/report-kinds.ts';
+import { type Filter, type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
+import { foldReports } from './count/report-counts.ts';
+import { areShared } from './filter/classed.ts';
+import { accessFor, typeOf } from './filter/filter.ts';
+import { orderOf } from './order/order.ts';
+import { reachedBy, Share, Shares } from './order/shares.ts';
+import { timeOrderOf } from './plan/report-plan.ts';
+import type { Access, Value } from './row/access.ts';
+import type { Source } from './sources/source.ts';
+
+/** Fewer reports are put in order as they are. */
+const REPORTS_MIN = 512;
+
+/** A page of some of the rows. */
+interface Piece {
+  readonly tree: QueryTree;
+  readonly source: Source;
+}
+
+interface KindPages {
+  /** Rows of the whole selection. */
+  readonly total: number;
+  /** One after the other they are the page. */
+  readonly pieces: readonly Piece[];
+}
+
+/** null: the order does not begin with such fields, or something is asked for that takes a look at each report. */
+export function* kindPages(tree: QueryTree, source: Source): Generator<undefined, KindPages | null> {
+  const { limit, offset, orderBy } = tree;
+  if (limit === null || limit === 0) return null;
+  const access = leading(orderBy, source);
+  if (access.length === 0 || reportsIn(source) < REPORTS_MIN) return null;
+  const terms = orderBy.slice(0, access.length);
+  const orders = terms.map(({ field, descending }) => orderOf(typeOf(source.entity, field), descending));
+  const found: Share[] = [];
+  const isCounted = yield* foldReports(source, access, (row, weight) => {
+    const keys = access.map((a) => a.value(row));
+    found.push(new Share(keys, weight, null));
+  });
+  source.trace.rewind();
+  if (!isCounted) return null;
+  const shares = new Shares(orders, pageEnd(tree), () => source.ctx.tick());
+  for (const share of found) if (shares.counts(share.keys, share.weight)) yield* shares.add(share) ?? [];
+  const { before, reached } = reachedBy(yield* shares.inOrder(), offset);
+  const pieces: Piece[] = [];
+  let from = offset - before;
+  let left = limit;
+  for (const { keys, weight } of reached) {
+    const rows = Math.min(left, weight - from);
+    const piece = { ...tree, orderBy: orderBy.slice(terms.length), offset: from, limit: rows };
+    pieces.push({ tree: piece, source: source.within(equalTo(terms, keys), null, timeOrderOf(piece)) });
+    from = 0;
+    left -= rows;
+    if (left === 0) break;
+  }
+  return { total: shares.total, pieces };
+}
+
+/** How to read the terms that the order begins with and that kinds of reports tell. */
+function leading(orderBy: readonly OrderTerm[], { shape, isWithinReports, scope }: Source): readonly Access[] {
+  if (shape !== 'report' || isWithinReports) return [];
+  const all = orderBy.map(({ field }) => accessFor(scope, field));
+  const end = all.findIndex((access) => !areShared([access], KIND_PLACES));
+  return end < 0 ? all : all.slice(0, end);
+}
+
+const reportsIn = ({ ctx, parts }: Source): number =>
+  parts.reduce((sum, part) => sum + ctx.view(part).counts.reports, 0);
+
+/** The condition that rows have these values in the terms. */
+const equalTo = (terms: readonly OrderTerm[], keys: readonly Value[]): Filter => ({
+  kind: 'and',
+  args: terms.map(({ field }, i): Filter => {
+    const value = keys[i]!;
+    return value === null
+      ? { kind: 'null', field }
+      : { kind: 'eq', field, value: value as string | boolean, nullSafe: false };
+  }),
+});
