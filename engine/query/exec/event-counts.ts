@@ -7,7 +7,7 @@ import { eventKernel } from './count/event-kernel.ts';
 import { COUNT, type EventTally, type Subjects } from './count/event-tally.ts';
 import { openDistinct } from './distinct.ts';
 import { HOLDS } from './filter/truth.ts';
-import { compareByTypes, TopEntries } from './order/order.ts';
+import { compareIn, orderOf, TopEntries } from './order/order.ts';
 import type { ExecContext } from './plan/context.ts';
 import type { Value } from './row/access.ts';
 import { END, ROW } from './sources/cursor.ts';
@@ -77,6 +77,30 @@ const shown = (ctx: ExecContext): readonly CountField[] => countFields(ctx.optio
 const subjectJson = (texts: readonly string[]): string =>
   texts.length === 2 ? `{"type":${texts[0]},"title":${texts[1]}}` : `{"title":${texts[0]}}`;
 
+/** Those of the subjects that are on the page, in order. */
+function* firstInOrder(
+  { orderBy, summarizeBy, offset, limit }: EventCountsTree,
+  all: Subjects,
+  subjects: readonly number[],
+  ctx: ExecContext,
+): Generator<undefined, readonly number[]> {
+  const orders = orderBy.map(({ field, descending }) => orderOf(field in COUNT ? 'N' : 'S', descending));
+  const names: readonly string[] = SUBJECT_FIELDS[summarizeBy];
+  const keyOf = (subject: number, field: string): Value => {
+    const name = names.indexOf(field);
+    if (name >= 0) return JSON.parse(all.texts(subject)[name]!) as string | null;
+    return field in COUNT ? all.count(subject, COUNT[field as CountField]) : null;
+  };
+  const top = new TopEntries<number>(compareIn(orders), offset, pageEnd({ offset, limit }));
+  for (const subject of subjects) {
+    const first = keyOf(subject, orderBy[0]!.field);
+    const isBehind = top.last !== null && orders[0]!(first, top.last[0]!) > 0;
+    if (!isBehind) top.add([first, ...orderBy.slice(1).map(({ field }) => keyOf(subject, field))], () => subject);
+    if (ctx.tickRow()) yield;
+  }
+  return (yield* top.sorted(() => ctx.tick())).map(({ place }) => place);
+}
+
 export function* executeEventCounts(
   tree: EventCountsTree,
   ctx: ExecContext,
@@ -84,35 +108,11 @@ export function* executeEventCounts(
   options: ExecuteOptions = {},
 ): Generator<undefined, void> {
   const { all, numbers } = yield* subjectsOf(tree, ctx);
-  let subjects = numbers;
-  options.onTotal?.(subjects.length);
-  if (tree.orderBy.length > 0) {
-    const types = tree.orderBy.map(({ field }) => (field in COUNT ? 'N' : 'S') as 'N' | 'S');
-    const top = new TopEntries<number>(
-      compareByTypes(
-        types,
-        tree.orderBy.map((t) => t.descending),
-      ),
-      0,
-      null,
-    );
-    const names: readonly string[] = SUBJECT_FIELDS[tree.summarizeBy];
-    for (const subject of subjects) {
-      const texts = all.texts(subject);
-      const keys = tree.orderBy.map(({ field }): Value => {
-        const text = texts[names.indexOf(field)];
-        if (text !== undefined) return JSON.parse(text) as string | null;
-        return field in COUNT ? all.count(subject, COUNT[field as CountField]) : null;
-      });
-      top.add(keys, () => subject);
-      if (ctx.tickRow()) yield;
-    }
-    subjects = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
-  }
-  const end = Math.min(subjects.length, pageEnd(tree));
+  options.onTotal?.(numbers.length);
+  const [from, end] = [tree.offset, pageEnd(tree)];
+  const subjects = tree.orderBy.length === 0 ? numbers.slice(from, end) : yield* firstInOrder(tree, all, numbers, ctx);
   const fields = shown(ctx);
-  for (let i = tree.offset; i < end; i++) {
-    const subject = subjects[i]!;
+  for (const subject of subjects) {
     let row = '{';
     for (const field of fields) row += `"${field}":${all.count(subject, COUNT[field])},`;
     sink.row(`${row}"subject_type":"${tree.summarizeBy}","subject":${subjectJson(all.texts(subject))}}`);

@@ -56,9 +56,6 @@ export function orderOf(type: FieldType, isDescending: boolean): CompareValues {
 const ordersOf = (types: readonly FieldType[], descending: readonly boolean[]): readonly CompareValues[] =>
   types.map((type, i) => orderOf(type, descending[i]!));
 
-export const compareByTypes = (types: readonly FieldType[], descending: readonly boolean[]): Compare =>
-  compareIn(ordersOf(types, descending));
-
 /** By the first of them that tells two apart. */
 export const compareIn =
   (orders: readonly CompareValues[]): Compare =>

@@ -2,7 +2,7 @@
 // however its reports lie among those of others. Other statuses than the four count for nothing.
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, it, mock } from 'node:test';
 import { ask, type Fleet, newFleet, report } from '../request/fleet.ts';
 
 type Edition = 'community' | 'enterprise';
@@ -137,5 +137,53 @@ it('more than a thousand resources are told apart, also those whose titles have 
     assert.deepEqual(rows.sort(), expected.sort());
   } finally {
     many.close();
+  }
+});
+
+it('pages in an order are those of all subjects in order; of subjects behind them no names are made', async () => {
+  const many = newFleet();
+  const SUBJECTS = 300;
+  const rowsOf = (query: Record<string, string>): { readonly successes: number; readonly subject: unknown }[] => {
+    const { head, text } = ask(many, { path: '/event-counts', query: { summarize_by: 'resource', ...query } });
+    assert.equal(head.status, 200, text);
+    return JSON.parse(text) as { successes: number; subject: unknown }[];
+  };
+  try {
+    // Half of the resources have a second event.
+    const whole = report('a.example.com');
+    const [resource] = whole.resources;
+    const event = resource!.events[0];
+    const resources = Array.from({ length: SUBJECTS }, (_, i) => ({
+      ...resource,
+      resource_title: `title ${(i * 7) % SUBJECTS}`,
+      events: [event, ...(i % 2 === 0 ? [{ ...event, property: 'second' }] : [])],
+    }));
+    many.apply('store report', 8, { ...whole, resources });
+    const order_by = '[{"field":"successes","order":"desc"},{"field":"resource_title"}]';
+    const all = rowsOf({ order_by });
+    assert.equal(all.length, SUBJECTS);
+    assert.deepEqual(
+      all.map(({ successes }) => successes),
+      Array.from({ length: SUBJECTS }, (_, i) => (i < SUBJECTS / 2 ? 2 : 1)),
+    );
+    for (const [limit, offset] of [
+      [10, 0],
+      [40, 130],
+      [10, SUBJECTS - 3],
+      [10, SUBJECTS + 1],
+    ] as const) {
+      const page = { order_by, limit: `${limit}`, offset: `${offset}` };
+      assert.deepEqual(rowsOf(page), all.slice(offset, offset + limit));
+      assert.deepEqual(rowsOf({ limit: `${limit}`, offset: `${offset}` }), rowsOf({}).slice(offset, offset + limit));
+    }
+    const parse = mock.method(JSON, 'parse');
+    try {
+      rowsOf({ order_by, limit: '5' });
+      assert.ok(parse.mock.callCount() < SUBJECTS - 20, `${parse.mock.callCount()} made`);
+    } finally {
+      parse.mock.restore();
+    }
+  } finally {
+    await many.close();
   }
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Float } from '../../../../../engine/json/value.ts';
 import { AllRows } from '../../../../../engine/query/exec/order/all-rows.ts';
-import { compareByTypes, TopEntries } from '../../../../../engine/query/exec/order/order.ts';
+import { type Compare, compareIn, orderOf, TopEntries } from '../../../../../engine/query/exec/order/order.ts';
 import { ExecContext } from '../../../../../engine/query/exec/plan/context.ts';
 import type { Value } from '../../../../../engine/query/exec/row/access.ts';
 import type { Locator } from '../../../../../engine/query/exec/row/row.ts';
@@ -12,6 +12,8 @@ import type { FieldType } from '../../../../../schemas/entities.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 import { contextOptions } from '../../request/fleet.ts';
 
+const compareByTypes = (types: readonly FieldType[], descending: readonly boolean[]): Compare =>
+  compareIn(types.map((type, i) => orderOf(type, descending[i]!)));
 const compare = compareByTypes(['N', 'S'], [false, true]);
 
 /** From where, up to where. */
