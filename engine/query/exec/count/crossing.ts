@@ -336,6 +336,9 @@ function* byLengths(crossing: Crossing, row: Row, nodes: NodeSet): Generator<und
   return rows;
 }
 
+/** So many pairs of sides are as much work as a row. */
+const PAIRS_PER_ROW = 16;
+
 function* byPostings(
   { source, grouping, items }: Crossing,
   found: PartCrossing,
@@ -348,7 +351,9 @@ function* byPostings(
   for (let at = 0; at < passing.length; at++) {
     const item = passing[at]!;
     found.dictionary.readNodes(item, nodes, ids);
-    for (const { side, times } of found.sharesOf(item)) {
+    const shares = found.sharesOf(item);
+    source.ctx.foundSubs(Math.floor((ids.length * shares.length) / PAIRS_PER_ROW));
+    for (const { side, times } of shares) {
       const rest = items.at(side);
       for (let i = 0; i < ids.length; i++) {
         const node = ids.values[i]!;

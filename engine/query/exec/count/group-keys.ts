@@ -215,7 +215,7 @@ const NOWHERE = '';
 export function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope, hold: Hold): Key {
   const access = key.kind === 'ref' ? shownRef(key.ref, scope) : shownAccess(columns[key.column]!, scope);
   if (key.kind === 'ref' && key.ref.kind === 'path' && key.ref.parts.length > 0) {
-    const { find } = memberOf(key.ref);
+    const { find } = memberOf(key.ref, scope);
     return new ValueKey(access, hold, (row) => {
       const found = find(row);
       return found === undefined ? NOWHERE : identityText(found);

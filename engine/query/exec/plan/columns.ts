@@ -15,7 +15,7 @@ import { ValuePath } from '../row/value-path.ts';
 export function accessRef(ref: FieldRef, scope: CompileScope): Access {
   if (ref.kind === 'field') return accessFor(scope, ref.field);
   if (ref.parts.length === 0) return accessFor(scope, ref.root);
-  const { level, find } = memberOf(ref);
+  const { level, find } = memberOf(ref, scope);
   return made(level, (row) => find(row) ?? null);
 }
 
@@ -25,7 +25,7 @@ interface Member {
   readonly find: (row: Row) => JsonValue | undefined;
 }
 
-export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>): Member {
+export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>, { ctx }: CompileScope): Member {
   const { parts } = ref;
   const first = parts[0]!;
   const name = first.kind === 'match' ? '' : first.name;
@@ -40,7 +40,7 @@ export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>): Member {
       },
     };
   }
-  const member = new FactMember(name, path);
+  const member = new FactMember(name, path, (bytes) => ctx.lookedAt(bytes));
   return {
     level: 'node',
     find(row) {

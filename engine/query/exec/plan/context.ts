@@ -100,7 +100,7 @@ export class ExecContext {
     let matcher = this.#matchers.get(pattern);
     if (matcher === undefined) {
       // Very many take their time.
-      this.tickRow();
+      this.#lookAtRow();
       matcher = compileRegex(pattern, { budget: this.#regexBudget });
       this.#matchers.set(pattern, matcher);
     }
@@ -120,6 +120,11 @@ export class ExecContext {
   #look(): void {
     const left = this.#rowsLeft;
     this.#rowsLeft = this.tick() ? 0 : left;
+  }
+
+  /** The same for work that is as much as a row. */
+  #lookAtRow(): void {
+    if (this.tickRow()) this.#rowsLeft = 0;
   }
 
   /** The same for every row of many: looks at the clock once in so many rows. */

@@ -47,7 +47,7 @@ export class FactMember {
   readonly #kept: (KeptItems<Found> | undefined)[] = [];
 
   /** `onRead`: told the bytes of each fact that is read. */
-  constructor(name: string, path: ValuePath, onRead: (bytes: number) => void = () => {}) {
+  constructor(name: string, path: ValuePath, onRead: (bytes: number) => void) {
     this.#finder = new FactFinder(name);
     this.#path = path;
     this.#onRead = onRead;

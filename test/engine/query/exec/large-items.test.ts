@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
+import { ExecContext } from '../../../../engine/query/exec/plan/context.ts';
+import { ask, contextOptions, type Fleet, facts, NOW, newFleet } from '../request/fleet.ts';
 
 const FACTS = 24;
 /** More than are looked at one by one. */
@@ -33,10 +34,10 @@ before(() => {
 after(() => fleet.close());
 
 /** Steps that the answer takes when each ends as soon as it may. */
-function stepsOf(path: string, query: unknown): number {
+function stepsOf(path: string, query: unknown, asked = fleet, more: Record<string, string> = {}): number {
   let steps = 0;
-  const asked = { path, query: { query: JSON.stringify(query) }, store: { slice: 0 } };
-  const { head, text } = ask(fleet, { ...asked, after: () => steps++ });
+  const request = { path, query: { query: JSON.stringify(query), ...more }, store: { slice: 0 } };
+  const { head, text } = ask(asked, { ...request, after: () => steps++ });
   assert.equal(head.status, 200, text);
   return steps;
 }
@@ -60,6 +61,16 @@ const QUERIES: readonly [string, string, unknown][] = [
   ],
   ['long values of the fact of a name', '/nodes', ['~', ['fact', 'own'], 'x+y']],
   ['those of few nodes', '/nodes', ['and', ['in', 'certname', ['array', FEW_NODES]], ['~', ['fact', 'own'], 'x+y']]],
+  [
+    'long values that a path leads into',
+    '/inventory',
+    ['extract', ['certname', 'facts.own.none'], ['~', 'certname', '^n']],
+  ],
+  [
+    'the same in groups',
+    '/inventory',
+    ['extract', [['function', 'count'], 'facts.own.none'], ['~', 'certname', '^n'], ['group_by', 'facts.own.none']],
+  ],
   ['leaves that are counted', '/fact-contents', ['extract', [['function', 'count']], of('wide')]],
   [
     'leaves in groups',
@@ -80,5 +91,34 @@ describe('large items: slices', () => {
       const steps = stepsOf(path, query);
       assert.ok(steps >= FACTS, `${steps} steps`);
     });
+  }
+});
+
+it('items of many nodes each, in groups by node: slices end behind one of them', async () => {
+  const nodes = 320;
+  const names = Array.from({ length: 40 }, (_, name) => `shared${name}`);
+  const many = newFleet(undefined, 1);
+  try {
+    for (let node = 0; node < nodes; node++) {
+      many.apply('replace facts', 5, facts(`node${node}`, Object.fromEntries(names.map((name) => [name, name]))));
+    }
+    const groups = ['extract', [['function', 'count'], 'certname', 'name'], ['in', 'name', ['array', names]]];
+    const steps = stepsOf('/facts', [...groups, ['group_by', 'certname', 'name']], many, { limit: '1' });
+    assert.ok(steps >= names.length / 4, `${steps} steps`);
+  } finally {
+    await many.close();
+  }
+});
+
+it('patterns that are compiled: a slice that is over ends with the next row', () => {
+  let now = NOW;
+  const ctx = new ExecContext(fleet.partitions, { ...contextOptions, clock: () => now, slice: 5 });
+  try {
+    now += 6;
+    // As many as are compiled between two looks at the clock.
+    for (let i = 0; i < 64; i++) ctx.regex(`x${i}`);
+    assert.equal(ctx.tickRow(), true);
+  } finally {
+    ctx.close();
   }
 });
