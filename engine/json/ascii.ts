@@ -9,5 +9,9 @@ export const COLON = 0x3a;
 export const OPEN_LIST = 0x5b;
 export const BACKSLASH = 0x5c;
 export const CLOSE_LIST = 0x5d;
+/** What literals begin with. */
+export const FALSE = 0x66;
+export const NULL = 0x6e;
+export const TRUE = 0x74;
 export const OPEN_MAP = 0x7b;
 export const CLOSE_MAP = 0x7d;

@@ -6,8 +6,7 @@ import { KIND_PLACES } from '../../store/reports/report-kinds.ts';
 import { type Filter, type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
 import { foldReports } from './count/report-counts.ts';
 import { areShared } from './filter/classed.ts';
-import { accessFor, typeOf } from './filter/filter.ts';
-import { orderOf } from './order/order.ts';
+import { accessFor } from './filter/filter.ts';
 import { reachedBy, Share, Shares } from './order/shares.ts';
 import { timeOrderOf } from './plan/report-plan.ts';
 import type { Access, Value } from './row/access.ts';
@@ -36,7 +35,6 @@ export function* kindPages(tree: QueryTree, source: Source): Generator<undefined
   const access = leading(orderBy, source);
   if (access.length === 0 || reportsIn(source) < REPORTS_MIN) return null;
   const terms = orderBy.slice(0, access.length);
-  const orders = terms.map(({ field, descending }) => orderOf(typeOf(source.entity, field), descending));
   const found: Share[] = [];
   const isCounted = yield* foldReports(source, access, (row, weight) => {
     const keys = access.map((a) => a.value(row));
@@ -44,8 +42,11 @@ export function* kindPages(tree: QueryTree, source: Source): Generator<undefined
   });
   source.trace.rewind();
   if (!isCounted) return null;
-  const shares = new Shares(orders, pageEnd(tree), () => source.ctx.tick());
-  for (const share of found) if (shares.counts(share.keys, share.weight)) yield* shares.add(share) ?? [];
+  const shares = new Shares(terms, source.scope, pageEnd(tree), () => source.ctx.tick());
+  for (const share of found) {
+    shares.total += share.weight;
+    if (shares.needs(share.keys)) yield* shares.add(share) ?? [];
+  }
   const { before, reached } = reachedBy(yield* shares.inOrder(), offset);
   const pieces: Piece[] = [];
   let from = offset - before;

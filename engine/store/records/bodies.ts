@@ -3,6 +3,7 @@
 // for whoever wants the whole body; the Stored… classes read one field at a time. A field is added at the end, never moved.
 
 import type { ByteWriter } from '../../bytes.ts';
+import { type Compared, compareStoredValue } from '../../json/compare-stored.ts';
 import { parseJson } from '../../json/parse.ts';
 import { endOfString } from '../../json/scan.ts';
 import type { JsonValue } from '../../json/value.ts';
@@ -180,6 +181,11 @@ export class StoredTarget {
   /** Whether the text at that place is the one that is wanted. */
   equals(place: number, wanted: WantedText): boolean | null {
     return isTextAt(this.#bytes, this.#places[place * 2]!, this.#places[place * 2 + 1]!, wanted);
+  }
+
+  /** How it compares with that value, as far as its JSON text tells. */
+  compare(place: number, wanted: Compared): number {
+    return compareStoredValue(this.#bytes, this.#places[place * 2]!, this.#places[place * 2 + 1]!, wanted);
   }
 
   write(place: number, out: ByteWriter): void {

@@ -10,7 +10,8 @@
 // `TextRecord` reads such a record in bytes that it is given; it holds on to them and never copies.
 
 import { type ByteWriter, bytesOf } from '../../bytes.ts';
-import { BACKSLASH, QUOTE } from '../../json/ascii.ts';
+import { BACKSLASH, FALSE, QUOTE, TRUE } from '../../json/ascii.ts';
+import { type Compared, compareStoredValue } from '../../json/compare-stored.ts';
 import { formatTime } from '../../time.ts';
 
 const WIDE = 0x80;
@@ -19,8 +20,6 @@ const NARROW_MAX = 0xffff;
 const NULL_HIGH = -0x8000_0000;
 const TWO_32 = 0x1_0000_0000;
 /** First letters of JSON literals. */
-const TRUE = 0x74;
-const FALSE = 0x66;
 const BACKSLASH_TEXT = '\\';
 
 /** What a kind of record consists of. */
@@ -227,6 +226,11 @@ export class TextRecord {
   /** Whether a field that is a JSON string is that text; null: it is null. */
   equals(index: number, wanted: WantedText): boolean | null {
     return isTextAt(this.bytes, this.startOf(index), this.endOf(index), wanted);
+  }
+
+  /** How the field's value compares with that one, as far as its JSON text tells (json/compare-stored.ts). */
+  compare(index: number, wanted: Compared): number {
+    return compareStoredValue(this.bytes, this.startOf(index), this.endOf(index), wanted);
   }
 
   /** Appends the field's JSON text to an answer. */

@@ -7,11 +7,11 @@ import { CodedTest, judgeOf, type Seek } from '../filter/coded.ts';
 import { accessFor } from '../filter/filter.ts';
 import { FALSE, truthOf } from '../filter/truth.ts';
 import type { CompiledSelection } from '../plan/compiled-selection.ts';
-import type { Access, Value } from '../row/access.ts';
+import type { Value } from '../row/access.ts';
 import { dictionaryOf } from '../row/entities.ts';
 import { ItemStates } from '../row/item-states.ts';
 import type { Row } from '../row/row.ts';
-import type { Bounds, Ordering } from './order.ts';
+import { type Bounds, type Ordering, TermOrder } from './order.ts';
 
 /** What is kept of the rows so far. */
 interface Kept {
@@ -33,7 +33,9 @@ export class Behind {
   readonly #ordering: Ordering;
   readonly #selected: CompiledSelection;
   readonly #top: Kept;
-  readonly #first: Access | null;
+  readonly #first: TermOrder | null;
+  /** Of which keys the first one is what that compares with. */
+  #compared: readonly Value[] | null = null;
   readonly #isByItem: boolean;
   /** By partition: items that are behind. */
   readonly #items: ItemStates[] = [];
@@ -43,11 +45,12 @@ export class Behind {
     this.#selected = selected;
     this.#top = top;
     const [term] = orderBy;
-    this.#first = term === undefined ? null : accessFor(selected.scope, term.field);
+    const first = term === undefined ? null : accessFor(selected.scope, term.field);
+    this.#first = term === undefined ? null : new TermOrder(term, selected.scope);
     this.isByPlace = term === undefined && selected.shape === 'report' && !selected.isWithinReports;
-    this.#isByItem = selected.shape === 'item' && this.#first?.level === 'item';
+    this.#isByItem = selected.shape === 'item' && first?.level === 'item';
     this.bounds = selected.isWithinReports ? ordering.bounds : null;
-    const column = this.#first?.column;
+    const column = first?.column;
     // Of equal rows those that come later are behind.
     const isReached = (c: number): boolean => (orderBy.length === 1 ? c < 0 : c <= 0);
     const judge = judgeOf(
@@ -61,10 +64,17 @@ export class Behind {
   has(row: Row): boolean {
     const { last } = this.#top;
     if (last === null || this.#first === null) return false;
-    if (!this.#isByItem) return this.#ordering.compareRow(row, last) >= 0;
+    if (this.#compared !== last) {
+      this.#compared = last;
+      this.#first.wanted = last[0]!;
+    }
+    if (!this.#isByItem) {
+      const told = this.#first.compare(row);
+      return told > 0 || (told === 0 && this.#ordering.compareRow(row, last) >= 0);
+    }
     const items = (this.#items[row.part] ??= new ItemStates(dictionaryOf(this.#selected.entity, row.view).end));
     if (items.get(row.itemId) !== 0) return true;
-    const isBehind = this.#ordering.compareFirst(this.#first.value(row), last) > 0;
+    const isBehind = this.#first.compare(row) > 0;
     if (isBehind) items.set(row.itemId, 1);
     return isBehind;
   }

@@ -3,6 +3,7 @@
 
 import type { FieldType } from '../../../../schemas/entities.ts';
 import { compareJson, compareText } from '../../../json/compare.ts';
+import { type Compared, comparedWith } from '../../../json/compare-stored.ts';
 import type { JsonValue } from '../../../json/value.ts';
 import type { OrderTerm } from '../../tree.ts';
 import { accessFor, type CompileScope, typeOf } from '../filter/filter.ts';
@@ -52,6 +53,41 @@ export function orderOf(type: FieldType, isDescending: boolean): CompareValues {
     return sign * compare(a, b);
   };
 }
+
+/** Tells how rows compare in a term with a value that stays the same for many of them, mostly without making theirs. */
+export class TermOrder {
+  readonly #access: Access;
+  readonly #isNullLast: boolean;
+  readonly #isStored: boolean;
+  readonly #sign: number;
+  readonly #order: CompareValues;
+  #wanted: Value = null;
+  #compared: Compared = comparedWith(null, false);
+
+  constructor({ field, descending }: OrderTerm, scope: CompileScope) {
+    const type = typeOf(scope.entity, field);
+    this.#access = accessFor(scope, field);
+    // A JSON null has its place in the total order.
+    this.#isNullLast = type !== 'V';
+    this.#isStored = STORED_TYPES.has(type) && this.#access.compare !== undefined;
+    this.#sign = descending ? -1 : 1;
+    this.#order = orderOf(type, descending);
+  }
+
+  /** What rows are compared with from now on. */
+  set wanted(value: Value) {
+    this.#wanted = value;
+    if (this.#isStored) this.#compared = comparedWith(value as JsonValue, this.#isNullLast);
+  }
+
+  /** Negative, zero or positive. */
+  compare(row: Row): number {
+    const told = this.#isStored ? this.#access.compare!(row, this.#compared) : Number.NaN;
+    return Number.isNaN(told) ? this.#order(this.#access.value(row), this.#wanted) : this.#sign * told;
+  }
+}
+/** Types of which the texts that are stored tell something. */
+const STORED_TYPES: ReadonlySet<FieldType> = new Set(['S', 'V', 'J']);
 
 const ordersOf = (types: readonly FieldType[], descending: readonly boolean[]): readonly CompareValues[] =>
   types.map((type, i) => orderOf(type, descending[i]!));

@@ -1,7 +1,10 @@
 // Rows counted by what they have in the first terms of an order: which of these values a page reaches, and how many rows lie before it.
 
+import type { OrderTerm } from '../../tree.ts';
+import { type CompileScope, typeOf } from '../filter/filter.ts';
 import type { Value } from '../row/access.ts';
-import { type Compare, type CompareValues, compareIn, inOrder, RUN } from './order.ts';
+import type { Row } from '../row/row.ts';
+import { type Compare, compareIn, inOrder, orderOf, RUN, TermOrder } from './order.ts';
 
 /** So many more than are wanted are taken in before those that are too many are found, at least. */
 const ROOM = 64;
@@ -29,57 +32,60 @@ export class Share {
 
 /** The shares that hold the first so many rows in order, and those that are equal to the last of them. */
 export class Shares {
-  readonly #orders: readonly CompareValues[];
-  readonly #compare: Compare;
+  readonly #first: TermOrder;
+  /** Of keys. */
+  readonly compare: Compare;
   readonly #wanted: number;
   readonly #tick: () => boolean;
-  #shares: Share[] = [];
+  /** What is needed of those before the last cut, in order, and those that came since then. */
+  #kept: Share[] = [];
+  #came: Share[] = [];
   /** Of what is behind them nothing is needed; null while all are. */
   #last: readonly Value[] | null = null;
+  /** More that came are not left as they are. */
   #max: number;
-  /** Rows of all that were asked about. */
+  /** Rows of all that there are, for who counts them. */
   total = 0;
 
-  /** `orders`: of values of the terms. `tick` says when to yield. */
-  constructor(orders: readonly CompareValues[], wanted: number, tick: () => boolean) {
-    this.#orders = orders;
-    this.#compare = compareIn(orders);
+  /** `tick` says when to yield. */
+  constructor(terms: readonly OrderTerm[], scope: CompileScope, wanted: number, tick: () => boolean) {
+    this.#first = new TermOrder(terms[0]!, scope);
+    this.compare = compareIn(terms.map(({ field, descending }) => orderOf(typeOf(scope.entity, field), descending)));
     this.#wanted = wanted;
     this.#tick = tick;
-    this.#max = Math.min(2 * wanted + ROOM, RUN);
+    this.#max = Math.min(wanted + ROOM, RUN);
   }
 
-  /** Whether none of the rows that have that value in the first term is needed. */
-  isBehind(first: Value): boolean {
-    return this.#last !== null && this.#orders[0]!(first, this.#last[0]!) > 0;
+  /** Whether none of the rows that have what that one has in the first term is needed. */
+  isBehind(row: Row): boolean {
+    return this.#last !== null && this.#first.compare(row) > 0;
   }
 
   /** Whether those with these keys are needed, which `add` takes. */
-  counts(keys: readonly Value[], weight: number): boolean {
-    this.total += weight;
-    return this.#last === null || this.#compare(keys, this.#last) <= 0;
+  needs(keys: readonly Value[]): boolean {
+    return this.#last === null || this.compare(keys, this.#last) <= 0;
   }
 
   /** Returns what is to be done before the next one. */
   add(share: Share): Generator<undefined, void> | undefined {
-    return this.#shares.push(share) > this.#max ? this.#cut() : undefined;
+    return this.#came.push(share) > this.#max ? this.#cut() : undefined;
   }
 
   /** Those that are needed, in order; no two are equal. */
   *inOrder(): Generator<undefined, readonly Share[]> {
     yield* this.#cut();
-    return this.#shares;
+    return this.#kept;
   }
 
   /** Forgets what is not needed, and puts together what is equal. */
   *#cut(): Generator<undefined, void> {
-    const compare = this.#compare;
+    const { compare } = this;
     const kept: Share[] = [];
     let last: Share | null = null;
     /** Of those before the last one. */
     let rows = 0;
     let looked = 0;
-    for (const share of yield* this.#sorted()) {
+    for (const share of yield* this.#merged()) {
       if (++looked % RUN === 0 && this.#tick()) yield;
       if (last !== null && compare(share.keys, last.keys) === 0) {
         last.join(share);
@@ -90,14 +96,33 @@ export class Shares {
       last = share;
       kept.push(share);
     }
-    if (last !== null && rows + last.weight >= this.#wanted) this.#last = last.keys;
-    this.#shares = kept;
-    this.#max = Math.min(2 * this.#wanted + ROOM, Math.max(RUN, 2 * kept.length));
+    if (last !== null && rows + last.weight >= this.#wanted && last.keys !== this.#last) {
+      this.#last = last.keys;
+      this.#first.wanted = last.keys[0]!;
+    }
+    this.#kept = kept;
+    this.#came = [];
+    this.#max = Math.min(this.#wanted + ROOM, Math.max(RUN, kept.length));
   }
 
-  *#sorted(): Generator<undefined, readonly Share[]> {
-    const shares = this.#shares;
-    const order = (a: Share, b: Share): number => this.#compare(a.keys, b.keys);
+  /** Those that are kept with those that came since then, in order. */
+  *#merged(): Generator<undefined, readonly Share[]> {
+    const kept = this.#kept;
+    const came = yield* this.#sorted(this.#came);
+    const merged: Share[] = [];
+    let left = 0;
+    let right = 0;
+    while (left < kept.length || right < came.length) {
+      const isLeft =
+        right === came.length || (left < kept.length && this.compare(kept[left]!.keys, came[right]!.keys) <= 0);
+      merged.push(isLeft ? kept[left++]! : came[right++]!);
+      if (merged.length % RUN === 0 && this.#tick()) yield;
+    }
+    return merged;
+  }
+
+  *#sorted(shares: Share[]): Generator<undefined, readonly Share[]> {
+    const order = (a: Share, b: Share): number => this.compare(a.keys, b.keys);
     if (shares.length <= RUN) return shares.sort(order);
     const places = yield* inOrder(shares.length, (a, b) => order(shares[a]!, shares[b]!), this.#tick);
     return Array.from(places, (place) => shares[place]!);

@@ -3,6 +3,7 @@
 
 import type { EntityName } from '../../../../schemas/entities.ts';
 import { ByteWriter, bytesOf } from '../../../bytes.ts';
+import type { Compared } from '../../../json/compare-stored.ts';
 import { parseJson } from '../../../json/parse.ts';
 import { storedText } from '../../../json/stored.ts';
 import type { JsonValue } from '../../../json/value.ts';
@@ -55,6 +56,8 @@ export interface Access {
   readonly isPlain?: boolean;
   /** Of fields whose value is a text: whether it is that one, without making it; null: there is none. */
   equals?(row: Row, wanted: WantedText): boolean | null;
+  /** How the value compares with that one, without making it; not a number where what is stored does not tell. */
+  compare?(row: Row, wanted: Compared): number;
   /** Of events: the coded column that the field is. */
   readonly column?: number;
   /** Of events: what none of the row's report is below, or above; known before they are looked at. */
@@ -100,6 +103,7 @@ const text = (level: Level, { shape, of }: Of, place: number): Access => ({
   stored: { shape, of, place },
   isPlain: true,
   equals: (row, wanted) => of(row).equals(place, wanted),
+  compare: (row, wanted) => of(row).compare(place, wanted),
 });
 /** A stored field that is true, false or null. */
 const boolean = (level: Level, { shape, of }: Of, place: number): Access => ({
@@ -113,6 +117,7 @@ const boolean = (level: Level, { shape, of }: Of, place: number): Access => ({
 const json = (level: Level, { shape, of }: Of, place: number): Access => ({
   level,
   value: (row) => parseJson(of(row).text(place)),
+  compare: (row, wanted) => of(row).compare(place, wanted),
   write: (row, out) => of(row).write(place, out),
   stored: { shape, of, place },
 });
@@ -233,6 +238,7 @@ const factContents: Record<string, Access> = {
   value: {
     level: 'sub',
     value: (row) => (row.sub as Leaf).value,
+    compare: (row, wanted) => (row.sub as Leaf).compare(wanted),
     write: (row, out) => (row.sub as Leaf).write(out),
   },
 };
@@ -299,6 +305,7 @@ const ofTarget = (place: number): Access => ({
   level: 'sub',
   value: (row) => (row.sub as StoredTarget).string(place),
   equals: (row, wanted) => (row.sub as StoredTarget).equals(place, wanted),
+  compare: (row, wanted) => (row.sub as StoredTarget).compare(place, wanted),
   write: (row, out) => (row.sub as StoredTarget).write(place, out),
 });
 const edges: Record<string, Access> = {

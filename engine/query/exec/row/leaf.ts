@@ -2,6 +2,7 @@
 // a filter asks for it.
 
 import { type ByteWriter, bytesOf } from '../../../bytes.ts';
+import { type Compared, compareStoredValue } from '../../../json/compare-stored.ts';
 import { parseAt } from '../../../json/scan.ts';
 import type { JsonScalar } from '../../../json/value.ts';
 import type { Path } from '../../paths.ts';
@@ -54,6 +55,11 @@ export class Leaf {
 
   get value(): JsonScalar {
     return parseAt(this.#bytes, this.#start, this.#end) as JsonScalar;
+  }
+
+  /** How the value compares with that one, as far as its JSON text tells. */
+  compare(wanted: Compared): number {
+    return compareStoredValue(this.#bytes, this.#start, this.#end, wanted);
   }
 
   /** Appends the value's JSON text. */

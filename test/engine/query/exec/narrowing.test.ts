@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, it, mock } from 'node:test';
 import { SUB_KINDS } from '../../../../engine/query/exec/row/sub-rows.ts';
 import { RecordReader } from '../../../../engine/store/items/dictionary-view.ts';
+import { TextRecord } from '../../../../engine/store/records/fields.ts';
 import { ask, catalog, type Fleet, facts, newFleet, planOf } from '../request/fleet.ts';
 
 const NODES = 130;
@@ -212,5 +213,15 @@ it('of items behind the page no sub-rows are made, unless all rows are to be cou
     assert.ok(made >= factsStored(), `${made} made`);
   } finally {
     making.mock.restore();
+  }
+});
+
+it('texts of rows behind the page are not made', () => {
+  const made = mock.method(TextRecord.prototype, 'string');
+  try {
+    assert.equal(rows(FACTS, { ...FIRST, include_total: 'true' }).rows.length, 5);
+    assert.ok(made.mock.callCount() < factsStored() * 1.5, `${made.mock.callCount()} made`);
+  } finally {
+    made.mock.restore();
   }
 });
