@@ -192,6 +192,18 @@ export class ReportView implements EventSource {
     }
   }
 
+  /** All reports in the order of their hashes. */
+  byHash(reverse: boolean): Generator<{ hash: string; id: ReportId }, void, undefined> {
+    return this.#snapshot.range(this.#byHash(reverse));
+  }
+
+  *#byHash(reverse: boolean): Generator<{ hash: string; id: ReportId }, void, undefined> {
+    const range = { reverse, ...this.#snapshot.options };
+    for (const { key, value } of this.#snapshot.partition.tables.report_digest.getRange(range)) {
+      yield { hash: key.toString('hex'), id: idIn(value) };
+    }
+  }
+
   /** The least and the greatest of the reports' producer times; null: there are no reports. */
   timeSpan(): { readonly first: number; readonly last: number } | null {
     const [first] = this.byTime({ reverse: false });

@@ -13,7 +13,7 @@ import { orderingOf } from './order/order.ts';
 import { RowWriter } from './output.ts';
 import { Page } from './page.ts';
 import type { ExecContext } from './plan/context.ts';
-import { timeOrderOf } from './plan/report-plan.ts';
+import { pageOrderOf } from './plan/report-plan.ts';
 import type { SelectionTrace } from './plan/trace.ts';
 import { END, ROW } from './sources/cursor.ts';
 import { Places, type Rows, TreeRows } from './sources/rows.ts';
@@ -32,7 +32,7 @@ export function* execute(
   const filter = yield* prepareFilter(tree.filter, tree, ctx);
   if (tree.distinct !== null) yield* distinct({ ...tree, filter }, ctx, trace, sink, options);
   else {
-    const order = isAggregated(tree) ? null : timeOrderOf(tree);
+    const order = isAggregated(tree) ? null : pageOrderOf(tree);
     const source = new Source({ entity: tree.entity, filter, order }, ctx, trace);
     yield* wayOf(tree, source)(tree, source, sink, options);
   }
@@ -109,7 +109,12 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   const source = reached?.source ?? whole;
   const offset = reached?.rest.offset ?? tree.offset;
   let total = reached?.total ?? null;
-  if (options.onTotal && total === null && tree.limit !== null && (source.isWithinReports || source.reports.isTimed)) {
+  if (
+    options.onTotal &&
+    total === null &&
+    tree.limit !== null &&
+    (source.isWithinReports || source.reports.areFoundInOrder)
+  ) {
     // So that those behind the page need not be looked at.
     total = yield* countRows(source);
     source.trace.rewind();

@@ -8,7 +8,7 @@ import { foldReports } from './count/report-counts.ts';
 import { areShared } from './filter/classed.ts';
 import { accessFor } from './filter/filter.ts';
 import { reachedBy, Share, Shares } from './order/shares.ts';
-import { timeOrderOf } from './plan/report-plan.ts';
+import { pageOrderOf } from './plan/report-plan.ts';
 import type { Access, Value } from './row/access.ts';
 import type { Source } from './sources/source.ts';
 
@@ -54,7 +54,7 @@ export function* kindPages(tree: QueryTree, source: Source): Generator<undefined
   for (const { keys, weight } of reached) {
     const rows = Math.min(left, weight - from);
     const piece = { ...tree, orderBy: orderBy.slice(terms.length), offset: from, limit: rows };
-    pieces.push({ tree: piece, source: source.within(equalTo(terms, keys), null, timeOrderOf(piece)) });
+    pieces.push({ tree: piece, source: source.within(equalTo(terms, keys), null, pageOrderOf(piece)) });
     from = 0;
     left -= rows;
     if (left === 0) break;

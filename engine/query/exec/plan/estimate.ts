@@ -162,6 +162,7 @@ export function estimateReportRows(
     latest: () => view.reports.set(REPORTS_LATEST).length * ofNodes,
     nodes: () => reports * ofNodes,
     time: () => reports * (path.kind === 'time' && isBounded(path) ? SHARE.order : 1) * ofNodes,
+    hashes: () => reports * ofNodes,
     counted: () => reports * ofNodes,
     all: () => reports * ofNodes,
   }[path.kind]();
@@ -176,6 +177,7 @@ const COVERED: Readonly<Record<ReportPath['kind'], readonly string[]>> = {
   latest: ['latest_report?'],
   nodes: [],
   time: REPORT_TIMES,
+  hashes: [],
   counted: ['type'],
   all: [],
 };

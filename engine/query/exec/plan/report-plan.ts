@@ -1,5 +1,5 @@
 // Which reports are looked at for rows of reports and of their events, and in what order, as plain data: by hash, by node, the latest ones,
-// or by the index of producer times, which conditions on other times that lie near them narrow as well. report-ids.ts follows it.
+// or by an index, of hashes or of producer times, which conditions on other times that lie near them narrow as well. report-ids.ts follows it.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
 import type { Clock, TimeSpan } from '../../../store/reports/report-times.ts';
@@ -9,6 +9,7 @@ import { traitsOf } from '../row/entities.ts';
 
 /** An order in which a page of rows is found soonest by the producer times of reports. */
 export interface TimeOrder {
+  readonly by: 'time';
   readonly descending: boolean;
   /** How many of them lead to the end of the page. */
   readonly rows: number;
@@ -16,17 +17,30 @@ export interface TimeOrder {
   readonly clock: Clock | null;
 }
 
+/** The same by their hashes, for rows that are reports. */
+export interface HashOrder {
+  readonly by: 'hash';
+  readonly descending: boolean;
+  readonly rows: number;
+}
+
+export type PageOrder = TimeOrder | HashOrder;
+
 /** null: it is no time that the index of producer times narrows. */
 const clockOf = (entity: EntityName, field: string): Clock | 'producer' | null => traitsOf(entity).times[field] ?? null;
 
 /** The order in which the page of the tree comes, if that is one; null: no such order helps. */
-export function timeOrderOf(tree: QueryTree): TimeOrder | null {
+export function pageOrderOf(tree: QueryTree): PageOrder | null {
   const { entity, limit, orderBy } = tree;
   const [first] = orderBy;
   if (limit === null || first === undefined) return null;
   const { field, descending } = first;
+  const rows = pageEnd(tree);
+  const { hash, sub } = traitsOf(entity);
+  // Few reports have events: those are found sooner by themselves.
+  if (field === hash && sub === null) return { by: 'hash', descending, rows };
   const clock = clockOf(entity, field);
-  return clock === null ? null : { descending, rows: pageEnd(tree), clock: clock === 'producer' ? null : clock };
+  return clock === null ? null : { by: 'time', descending, rows, clock: clock === 'producer' ? null : clock };
 }
 
 /** What narrows the reports to look at, or puts them in order. */
@@ -36,9 +50,15 @@ export type ReportPath =
   /** `isLastFirst`: of each node what arrived last comes first. */
   | { readonly kind: 'nodes'; readonly isLastFirst?: true }
   | TimePath
+  /** From the index of hashes, in their order. */
+  | { readonly kind: 'hashes'; readonly order: HashOrder }
   /** They are counted by their kinds. */
   | { readonly kind: 'counted' }
   | { readonly kind: 'all' };
+
+/** What the reports come in on that path; null: in no such order. */
+export const orderOfPath = (path: ReportPath): PageOrder | null =>
+  path.kind === 'time' || path.kind === 'hashes' ? (path.order ?? null) : null;
 
 /** By clock: how far its times lie from the producer's. */
 type NearTimes = Partial<Record<Clock, TimeSpan>>;
@@ -65,7 +85,7 @@ interface ReportsWanted {
   /** They have to come node by node. */
   readonly isByNode: boolean;
   /** What the rows should come in, if they are not few. */
-  readonly order: TimeOrder | null;
+  readonly order: PageOrder | null;
   /** How far the clock's times of the reports lie from their producers'; null: that does not help. */
   times(clock: Clock): TimeSpan | null;
   /** Whether so few reports are within those times that they are better found by the index than by looking at all. */
@@ -83,7 +103,8 @@ export function reportPath(entity: EntityName, filters: readonly Filter[], wante
   if (isByNode) return { kind: 'nodes', isLastFirst: true };
   if (narrow) return { kind: 'nodes' };
   const path = timePath(entity, filters, wanted);
-  return path !== null && (path.order !== undefined || wanted.areFew(path)) ? path : { kind: 'all' };
+  if (path !== null && (path.order !== undefined || wanted.areFew(path))) return path;
+  return wanted.order?.by === 'hash' ? { kind: 'hashes', order: wanted.order } : { kind: 'all' };
 }
 
 /** The path through producer times that the conditions and the order leave; null: it would lead to all. */
@@ -96,7 +117,7 @@ function timePath(entity: EntityName, filters: readonly Filter[], wanted: Report
   };
   const ranges = filters.flatMap((filter) => nearRangeOf(entity, filter, spanOf) ?? []);
   const { from, to } = producerTimes(ranges);
-  const inOrder = wanted.order;
+  const inOrder = wanted.order?.by === 'time' ? wanted.order : null;
   const order = inOrder !== null && inOrder.clock !== null && spanOf(inOrder.clock) === null ? null : inOrder;
   if (from === null && to === null && order === null) return null;
   const isNear = Object.keys(near).length > 0;

@@ -5,14 +5,14 @@ import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { Filter } from '../../tree.ts';
 import type { Row } from '../row/row.ts';
 import type { ItemPlan } from './item-plan.ts';
-import type { ReportPath, TimeOrder } from './report-plan.ts';
+import type { PageOrder, ReportPath } from './report-plan.ts';
 
 /** What is selected: the part of a tree that decides which rows there are. */
 export interface Selection {
   readonly entity: EntityName;
   readonly filter: Filter | null;
   /** Of reports: what they should come in, as far as that is no more work. */
-  readonly order?: TimeOrder | null;
+  readonly order?: PageOrder | null;
   readonly reach?: Reach | null;
   /** Of reports: they come node by node, of each node the last one first. `among`: by partition, the nodes that pass, where they are known. */
   readonly byNode?: { readonly among: readonly NodeSet[] | null };

@@ -11,7 +11,7 @@ import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/repo
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import type { Behind } from '../order/behind.ts';
-import { type ReportPath, rangeOf, type TimePath } from '../plan/report-plan.ts';
+import { type HashOrder, type ReportPath, rangeOf, type TimePath } from '../plan/report-plan.ts';
 import { traitsOf } from '../row/entities.ts';
 import type { Row } from '../row/row.ts';
 
@@ -27,8 +27,9 @@ const hasEvents = (path: ReportPath): boolean =>
   path.kind === 'time' ||
   (path.kind === 'nodes' && path.isLastFirst === true);
 
-/** Whether the path may lead to many reports, in about the order in which they came. */
-export const areMany = ({ kind }: ReportPath): boolean => kind === 'all' || kind === 'latest' || kind === 'time';
+/** Whether the path may lead to many reports. */
+export const areMany = ({ kind }: ReportPath): boolean =>
+  kind === 'all' || kind === 'latest' || kind === 'time' || kind === 'hashes';
 
 /** Those of the reports that have events, where there are many to be spared. */
 export function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
@@ -124,6 +125,13 @@ function endOf({ order, near = {} }: TimePath, behind: Behind): ((time: number) 
   return (time) => behind.hasValue(time + reached);
 }
 
+function* idsByHash({ descending }: HashOrder, view: View, behind: Behind | null): Generator<ReportId> {
+  for (const { hash, id } of view.reports.byHash(descending)) {
+    if (behind?.hasValue(hash) === true) return;
+    yield id;
+  }
+}
+
 /** The reports that the path leads to; numbers without a report may be among them. `behind`: what it tells need not be among them. */
 export function reportIds(
   path: ReportPath,
@@ -146,6 +154,8 @@ export function reportIds(
       });
     case 'time':
       return idsByTime(path, view, behind);
+    case 'hashes':
+      return idsByHash(path.order, view, behind);
     case 'counted':
     case 'all':
       return view.reports.ids();

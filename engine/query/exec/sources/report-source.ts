@@ -10,7 +10,7 @@ import type { Predicate } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';
 import type { Behind } from '../order/behind.ts';
 import type { CompiledSelection } from '../plan/compiled-selection.ts';
-import { asksForLatest, type ReportPath, reportPath, type TimeOrder } from '../plan/report-plan.ts';
+import { asksForLatest, orderOfPath, type PageOrder, type ReportPath, reportPath } from '../plan/report-plan.ts';
 import { Row } from '../row/row.ts';
 import type { Cursor } from './cursor.ts';
 import { ReportCursor } from './report-cursor.ts';
@@ -35,7 +35,7 @@ const isNarrow = (nodes: NodeSet | null, view: View): boolean => nodes !== null 
 /** The reports of a selection's rows; the same for all partitions. */
 export class ReportSource {
   readonly #selected: CompiledSelection;
-  readonly #order: TimeOrder | null;
+  readonly #order: PageOrder | null;
   #markTests: MarkTests | null = null;
   /** By partition, as far as it was asked, whether all reports pass. */
   readonly #passing: boolean[] = [];
@@ -45,9 +45,9 @@ export class ReportSource {
     this.#order = selected.selection.order ?? null;
   }
 
-  /** Whether a page of the rows is found by the producer times of reports, so that those behind it are not looked at. */
-  get isTimed(): boolean {
-    const clock = this.#order?.clock ?? null;
+  /** Whether a page of the rows is found by an index of reports, so that those behind it are not looked at. */
+  get areFoundInOrder(): boolean {
+    const clock = this.#order?.by === 'time' ? this.#order.clock : null;
     if (clock === null) return this.#order !== null;
     return this.#selected.parts.every((part) => usefulTimes(this.#selected.ctx.view(part), clock) !== null);
   }
@@ -59,8 +59,8 @@ export class ReportSource {
     const order = behind === null ? null : this.#order;
     let path = this.#path(row, nodes, order);
     const sieve = !isNarrow(nodes, view) && areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
-    if (path.kind === 'time' && path.order !== undefined && sieve?.leavesFew(path.order.rows, view) === true)
-      path = this.#path(row, nodes, null);
+    const inOrder = orderOfPath(path);
+    if (inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true) path = this.#path(row, nodes, null);
     this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const all = reportIds(path, nodes, row, behind);
     const having = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
@@ -78,7 +78,7 @@ export class ReportSource {
     return this.#selected.selection.byNode !== undefined;
   }
 
-  #path({ view }: Row, nodes: NodeSet | null, order: TimeOrder | null): ReportPath {
+  #path({ view }: Row, nodes: NodeSet | null, order: PageOrder | null): ReportPath {
     return reportPath(this.#selected.entity, [...this.#selected.split.item, ...this.#selected.split.sub], {
       narrow: isNarrow(nodes, view),
       isByNode: this.#isByNode,

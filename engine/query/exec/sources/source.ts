@@ -8,7 +8,7 @@ import type { Predicate } from '../filter/filter.ts';
 import type { Behind } from '../order/behind.ts';
 import { CompiledSelection } from '../plan/compiled-selection.ts';
 import type { ExecContext } from '../plan/context.ts';
-import type { TimeOrder } from '../plan/report-plan.ts';
+import type { PageOrder } from '../plan/report-plan.ts';
 import type { Reach, Selection } from '../plan/selection.ts';
 import { SelectionTrace } from '../plan/trace.ts';
 import type { GlobalRecord } from '../row/access.ts';
@@ -45,7 +45,7 @@ export class Source extends CompiledSelection {
    * Those of the rows that pass one more condition, which does not look at the node, and are within reach. null: no more than that.
    * `order`: what they should come in.
    */
-  within(filter: Filter | null, reach: Reach | null, order: TimeOrder | null = this.selection.order ?? null): Source {
+  within(filter: Filter | null, reach: Reach | null, order: PageOrder | null = this.selection.order ?? null): Source {
     const { selection, ctx, trace } = this;
     const filters = [selection.filter, filter].filter((f) => f !== null);
     return new Source({ ...selection, filter: all(filters), reach, order }, ctx, trace, this.knownNodes);

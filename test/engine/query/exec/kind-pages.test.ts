@@ -1,5 +1,5 @@
-// Pages of reports whose order begins with fields that take few values: they are those that sorting all rows would give, they fit together, and
-// few of the other reports are read.
+// Pages of reports whose order begins with fields that take few values, or with their hash: they are those that sorting all rows would give, they
+// fit together, and few of the other reports are read.
 
 import assert from 'node:assert/strict';
 import { after, before, it, mock } from 'node:test';
@@ -147,6 +147,23 @@ it('few of the reports are read that are not on the page', () => {
   ] as const) {
     const count = reads(Number(parameters.limit), clause, parameters);
     assert.ok(count <= most, `${JSON.stringify([clause, parameters])}: ${count} read`);
+  }
+});
+
+it('pages in the order of hashes are those of all rows sorted, and few other reports are read', () => {
+  const all = shown(null, {}).rows;
+  for (const order of [['hash'], ['-hash', 'certname']]) {
+    const sorted = all.toSorted((a, b) => compare(a, b, order));
+    for (const [limit, offset] of PAGES) {
+      const page = { order_by: orderBy(order), limit: `${limit}`, offset: `${offset}` };
+      for (const [clause, test] of conditions) {
+        const passing = sorted.filter(test);
+        const wanted = { rows: passing.slice(offset, offset + limit), total: passing.length };
+        assert.deepEqual(shown(clause, { ...page, include_total: 'true' }), wanted);
+        assert.deepEqual(shown(clause, page).rows, wanted.rows);
+      }
+    }
+    assert.ok(reads(10, null, { order_by: orderBy(order), limit: '10' }) <= 40);
   }
 });
 
