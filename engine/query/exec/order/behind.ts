@@ -70,7 +70,7 @@ export class Behind {
     }
     if (!this.#isByItem) {
       const told = this.#first.compare(row);
-      return told > 0 || (told === 0 && this.#ordering.compareRow(row, last) >= 0);
+      return told > 0 || (told === 0 && this.#ordering.compareRest(row, last) >= 0);
     }
     const items = (this.#items[row.part] ??= new ItemStates(dictionaryOf(this.#selected.entity, row.view).end));
     if (items.get(row.itemId) !== 0) return true;

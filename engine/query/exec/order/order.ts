@@ -108,8 +108,8 @@ export interface Ordering {
   keys(row: Row): Value[];
   /** How a value of the first term compares with that of these keys. */
   compareFirst(first: Value, keys: readonly Value[]): number;
-  /** How the row compares with these keys. No more of it is made than that takes. */
-  compareRow(row: Row, keys: readonly Value[]): number;
+  /** How the row compares with these keys, the first of which it has. */
+  compareRest(row: Row, keys: readonly Value[]): number;
   /** What is known of all rows of a report before they are looked at; null where that is nothing. */
   readonly bounds: Bounds | null;
 }
@@ -138,8 +138,8 @@ export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Or
     compare: compareIn(orders),
     keys: (row) => access.map((a) => a.value(row)),
     compareFirst: (first, keys) => orders[0]!(first, keys[0]!),
-    compareRow(row, keys) {
-      for (let i = 0; i < access.length; i++) {
+    compareRest(row, keys) {
+      for (let i = 1; i < access.length; i++) {
         const c = orders[i]!(access[i]!.value(row), keys[i]!);
         if (c !== 0) return c;
       }
@@ -186,10 +186,10 @@ export function withPlaces(ordering: Ordering, shape: Shape = 'item'): Ordering 
       keys.push(row.part, nodeOf(row), row.itemId, row.subIndex);
       return keys;
     },
-    compareRow(row, keys) {
+    compareRest(row, keys) {
       const at = keys.length - PLACE_KEYS;
       return (
-        ordering.compareRow(row, keys) ||
+        ordering.compareRest(row, keys) ||
         row.part - (keys[at] as number) ||
         nodeOf(row) - (keys[at + 1] as number) ||
         row.itemId - (keys[at + 2] as number) ||
