@@ -1,6 +1,7 @@
 // The arguments of `benchmark`: those of the benchmark that comes with PuppetDB, and what is to be done by them.
 
 import { availableParallelism } from 'node:os';
+import { sum } from '../lib/figures.ts';
 import { fleetOptions } from '../lib/fleet-options.ts';
 import { type Given, type OptionTable, UsageError } from '../lib/options.ts';
 import { type Change, Host, type HostOptions } from './host.ts';
@@ -100,17 +101,17 @@ function periodOf(given: Given, name: string): number {
 /** `PCT:NUMBER`s of an option; `most`: of the number. */
 function changesOf(given: Given, name: 'rand-catalogs' | 'rand-facts', most: number): Change[] {
   const changes = given.list(name).map((text) => {
-    const [, percent = '', by = ''] = /^([\d.]+):([\d.]+)$/.exec(text) ?? [];
-    const change = { chance: Number(percent) / 100, by: Number(by) };
-    if (!(change.chance > 0 && change.by > 0 && change.by <= most)) {
+    const [, percent, by] = (/^([\d.]+):([\d.]+)$/.exec(text) ?? []).map(Number);
+    if (!(percent! > 0 && by! > 0 && by! <= most)) {
       throw new UsageError(`--${name} takes ${populationOptions[name].value}, both above 0, not '${text}'`);
     }
-    return change;
+    return { percent: percent!, by: by! };
   });
-  if (changes.reduce((total, { chance }) => total + chance, 0) > 1) {
+  // Of fractions the sum may be off by a little.
+  if (sum(changes.map(({ percent }) => percent)) > 100 + 1e-9) {
     throw new UsageError(`--${name} percentages cannot sum to more than 100%.`);
   }
-  return changes;
+  return changes.map(({ percent, by }) => ({ chance: percent / 100, by }));
 }
 
 /** What hosts are like. Throws UsageError. */

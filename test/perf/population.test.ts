@@ -277,6 +277,11 @@ test('arguments: what is missing, contradicts itself or is no number is named', 
       span: 7_200_000,
     },
   );
+  const whole = ['33:1', '56:1', '11:1'].flatMap((change) => ['--rand-catalogs', change]);
+  assert.deepEqual(
+    hostOptionsFor(new Given(program.options, ['--small', ...whole])).catalogChanges.map(({ chance }) => chance),
+    [0.33, 0.56, 0.11],
+  );
   const perc = hostOptionsFor(new Given(program.options, ['--small', '--rand-perc', '20']));
   assert.deepEqual(perc.catalogChanges, [{ chance: 0.2, by: 1 }]);
   assert.deepEqual(perc.factsChanges, [{ chance: 0.2, by: 0.1 }]);
