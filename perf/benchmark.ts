@@ -185,7 +185,8 @@ async function run(given: Given): Promise<void> {
 
 export const program: Program = {
   name: 'benchmark',
-  summary: 'How large a fleet does a server keep up with? With the options of the benchmark that comes with PuppetDB',
+  summary:
+    'How large a fleet does a server keep up with, asked with the options of the benchmark that comes with PuppetDB?',
   options: { ...populationOptions, ...serverOptions, ...commonOptions },
   run,
 };

@@ -68,7 +68,7 @@ test('perf: --help lists every program, and each explains its options', async ()
     'connect',
     'benchmark',
   ];
-  for (const name of names) assert.match(out, new RegExp(`^ {2}${name} .*\\?`, 'm'));
+  for (const name of names) assert.match(out, new RegExp(`^ {2}${name} .*\\?$`, 'm'));
   assert.match((await perf('ingest', '--help')).out, /--nodes N .*\(200; 4 with --small\)/);
 });
 
