@@ -14,6 +14,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+// A terminal that is closed, or told to, ends it at once: servers are in groups of their own.
+for (const signal of ['SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => process.exit(1));
+
 /** Who is interrupted ends by this, where it is asked for; the second time at once. */
 export function onInterrupt(end: () => void): void {
   endSoon = end;

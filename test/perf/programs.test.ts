@@ -400,7 +400,7 @@ const onLinux = { skip: process.platform !== 'linux' };
 /** A program that runs, with a folder of its own for what is temporary. */
 function started(name: string, ...args: string[]) {
   const folder = join(dir, `temporary-${name}`);
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   const child = spawn(process.execPath, [main, name, ...args], {
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -459,6 +459,14 @@ test('interrupted: no server and no folder is left, nor any of a floor server', 
   load.child.kill('SIGINT');
   assert.deepEqual(await load.ended, [1, null]);
   await until(() => load.temporary().length === 0);
+});
+
+test('interrupted: nor is a server left when the terminal goes', async () => {
+  const run = started('latency', '--small', '--seconds', '60', ...quickServer);
+  await until(() => /highest rate/.test(run.err()));
+  process.kill(-run.child.pid!, 'SIGHUP');
+  assert.deepEqual(await run.ended, [1, null]);
+  assert.deepEqual(run.temporary(), []);
 });
 
 test('floor-server: an address in use ends it', async () => {
