@@ -15,6 +15,7 @@ import { commonOptions, type Given, type Program } from './lib/options.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
+import { Turns } from './lib/turns.ts';
 import { hostOptionsFor, hostsFor, type Mode, modeOf, populationOptions } from './population/arguments.ts';
 import type { Host } from './population/host.ts';
 import { Meter } from './population/meter.ts';
@@ -86,7 +87,7 @@ function endingFor(given: Given): AbortSignal {
 /** Does it; the number of runs that were left out. */
 async function perform(client: Client, meter: Meter, work: Work, ending: AbortSignal): Promise<number> {
   const { mode, hosts, seed, connections } = work;
-  const population = { client, meter, hosts, ending, seed };
+  const population = { client, turns: new Turns(connections), meter, hosts, ending, seed };
   switch (mode.name) {
     case 'nummsgs':
       await sendRuns(population, { ...mode, senders: connections, end: Date.now() + mode.endIn });

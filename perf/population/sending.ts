@@ -1,17 +1,20 @@
 // How a population of hosts sends: each a number of runs, as fast as the server takes them; or one run an interval, spread evenly over it,
 // until told to end, with the pauses between a run's commands that agents make. No host is in two runs at a time.
 
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Client } from '../lib/client.ts';
 import { prepare, submit } from '../lib/load.ts';
 import { Random } from '../lib/random.ts';
 import { Started } from '../lib/started.ts';
+import type { Turns } from '../lib/turns.ts';
 import type { Host, Step } from './host.ts';
 import type { Meter } from './meter.ts';
 import { ask } from './queriers.ts';
 
 export interface Sending {
   readonly client: Client;
+  /** Of commands on its connections. */
+  readonly turns: Turns;
   readonly meter: Meter;
   readonly hosts: readonly Host[];
   /** No more is begun. */
@@ -25,7 +28,8 @@ const FOR = { gaps: 10 } as const;
 /** As compile servers compress what they send. */
 const GZIP_LEVEL = 1;
 
-async function take({ client, meter, ending }: Sending, step: Step): Promise<void> {
+/** A command whose turn has not come by the end is not sent. */
+async function take({ client, turns, meter, ending }: Sending, step: Step): Promise<void> {
   if ('query' in step) {
     const { path, query } = step.query;
     const body = Buffer.from(JSON.stringify({ query }));
@@ -33,13 +37,19 @@ async function take({ client, meter, ending }: Sending, step: Step): Promise<voi
     await ask(client, meter, ending, { method: 'POST', path, headers, body });
     return;
   }
-  const request = await prepare(step.command, GZIP_LEVEL);
   const start = performance.now();
+  await turns.begin();
+  const waited = performance.now() - start;
   try {
+    if (ending.aborted) return;
+    const request = await prepare(step.command, GZIP_LEVEL);
+    const sent = performance.now();
     await submit(client, request);
-    meter.took(request.kind, performance.now() - start);
+    meter.took(request.kind, waited + performance.now() - sent);
   } catch (error) {
     meter.failed(error as Error);
+  } finally {
+    turns.end();
   }
 }
 
@@ -91,13 +101,13 @@ export async function sendOn(sending: Sending, intervalMs: number): Promise<numb
   let left = 0;
   const run = async (host: Host): Promise<void> => {
     busy.add(host);
-    let isFirst = true;
+    let isPaused = false;
     for (const step of host.run(Date.now())) {
-      // Queries come right after each other, and right before their catalog.
-      if (!isFirst && 'command' in step) await delay(gapMs(random), undefined, { signal: ending }).catch(() => {});
-      if (ending.aborted) break;
-      isFirst = false;
+      if (isPaused) await delay(gapMs(random), undefined, { signal: ending }).catch(() => {});
       await take(sending, step);
+      if (ending.aborted) break;
+      // Queries come right after each other, and right before their catalog.
+      isPaused = 'command' in step;
     }
     busy.delete(host);
   };
@@ -105,7 +115,8 @@ export async function sendOn(sending: Sending, intervalMs: number): Promise<numb
   for (let next = 0; !ending.aborted && !started.hasFailed; next++) {
     const due = start + (next / hosts.length) * intervalMs;
     const wait = due - performance.now();
-    if (wait > 0) await delay(wait, undefined, { signal: ending }).catch(() => {});
+    // Also who is late lets others have their turn.
+    await (wait > 0 ? delay(wait, undefined, { signal: ending }).catch(() => {}) : nextTurn());
     if (ending.aborted) break;
     const host = hosts[next % hosts.length]!;
     if (busy.has(host)) left++;

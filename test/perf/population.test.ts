@@ -11,6 +11,7 @@ import { Client } from '../../perf/lib/client.ts';
 import type { Command } from '../../perf/lib/fleet.ts';
 import { Given, UsageError } from '../../perf/lib/options.ts';
 import { Random } from '../../perf/lib/random.ts';
+import { Turns } from '../../perf/lib/turns.ts';
 import { hostOptionsFor, hostsFor, modeOf } from '../../perf/population/arguments.ts';
 import { atOtherTimes, type Graph, withChangedLeaves, withChangedResources } from '../../perf/population/changes.ts';
 import { Host, type HostOptions, type Step } from '../../perf/population/host.ts';
@@ -156,30 +157,46 @@ test('hosts: a run sends facts, queries, catalog, report, with ids of its own; t
   assert.equal(other![1]!['catalog_uuid'], one![1]!['catalog_uuid']);
 });
 
-/** A server that takes everything, with what it was sent: certname and time of each command. */
-async function taker(): Promise<{
+interface Taken {
+  readonly certname: string;
+  readonly kind: string;
+  readonly time: string;
+  /** Monotonic ms at which it came. */
+  readonly at: number;
+}
+
+/** A server that takes everything, after so many ms, with what it was sent: certname and time of each command, nothing of queries. */
+async function taker(afterMs = 0): Promise<{
   client: Client;
-  taken: { certname: string; kind: string; time: string }[];
+  turns: Turns;
+  taken: Taken[];
   close(): void;
 }> {
-  const taken: { certname: string; kind: string; time: string }[] = [];
+  const taken: Taken[] = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request
       .on('data', (part: Buffer) => parts.push(part))
       .on('end', () => {
-        const { searchParams } = new URL(request.url ?? '', 'http://any');
+        const at = performance.now();
+        const { pathname, searchParams } = new URL(request.url ?? '', 'http://any');
+        setTimeout(() => response.end('{"uuid":""}'), afterMs);
+        if (pathname !== '/pdb/cmd/v1') {
+          taken.push({ certname: '', kind: 'query', time: '', at });
+          return;
+        }
         const { certname, producer_timestamp: time } = JSON.parse(gunzipSync(Buffer.concat(parts)).toString());
         assert.ok(searchParams.get('certname') === certname);
-        taken.push({ certname, kind: searchParams.get('command') ?? '', time });
-        response.end('{"uuid":""}');
+        taken.push({ certname, kind: searchParams.get('command') ?? '', time, at });
       });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const client = new Client({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, identity: null }, 8);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = new Client({ url, identity: null }, CONNECTIONS);
   return {
     client,
+    turns: new Turns(CONNECTIONS),
     taken,
     close: () => {
       client.close();
@@ -188,16 +205,20 @@ async function taker(): Promise<{
   };
 }
 
+const CONNECTIONS = 8;
+/** A seed with which the first pause is the shortest. */
+const SOON = 1;
 const quiet: HostOptions = { ...options, queries: { chance: 0, count: 0 } };
 const hostsOf = (count: number): Host[] => Array.from({ length: count }, (_, i) => new Host(i, quiet));
 
 test('sending: each host sends so many runs, in order, whose times lie within the span', async () => {
-  const { client, taken, close } = await taker();
+  const server = await taker();
+  const { client, turns, taken } = server;
   const meter = new Meter(3);
   const ending = new AbortController().signal;
   const [count, end, span] = [5, 1_000_000, 500_000];
-  await sendRuns({ client, meter, hosts: hostsOf(7), ending, seed: 1 }, { count, senders: 16, end, span });
-  close();
+  await sendRuns({ client, turns, meter, hosts: hostsOf(7), ending, seed: 1 }, { count, senders: 16, end, span });
+  server.close();
   meter.stop();
   assert.equal(meter.errors, 0);
   assert.equal(meter.commands, 7 * 5 * 3);
@@ -219,20 +240,60 @@ test('sending: each host sends so many runs, in order, whose times lie within th
 });
 
 test('sending: hosts begin one after the other over an interval, and rest when they are told to end', async () => {
-  const { client, taken, close } = await taker();
+  const server = await taker();
+  const { client, turns, taken } = server;
   const meter = new Meter(3);
   const ending = new AbortController();
   setMaxListeners(0, ending.signal);
-  const done = sendOn({ client, meter, hosts: hostsOf(10), ending: ending.signal, seed: 1 }, 400);
+  const done = sendOn({ client, turns, meter, hosts: hostsOf(10), ending: ending.signal, seed: 1 }, 400);
   while (taken.length < 10) await new Promise((resolve) => setTimeout(resolve, 5));
   // Whoever would begin a second run is still in the first: pauses take half a second at least.
   await new Promise((resolve) => setTimeout(resolve, 60));
   ending.abort();
   const left = await done;
-  close();
+  server.close();
   meter.stop();
   assert.equal(new Set(taken.slice(0, 10).map(({ certname }) => certname)).size, 10);
   assert.ok(left > 0);
+});
+
+test('sending: who is late sends on, ends when told to, and waits only for what is on its way then', async () => {
+  const server = await taker(200);
+  const { client, turns, taken } = server;
+  const meter = new Meter(3);
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal);
+  // More hosts an interval than can begin in it.
+  const done = sendOn({ client, turns, meter, hosts: hostsOf(400), ending: ending.signal, seed: 1 }, 1);
+  while (taken.length < 2 * CONNECTIONS) await new Promise((resolve) => setTimeout(resolve, 5));
+  ending.abort();
+  await done;
+  server.close();
+  meter.stop();
+  assert.equal(meter.errors, 0);
+  assert.equal(meter.commands, taken.length);
+  assert.ok(taken.length <= 3 * CONNECTIONS, String(taken.length));
+});
+
+test('sending: a pause comes behind each command, none behind queries', async () => {
+  const server = await taker();
+  const { client, turns, taken } = server;
+  const meter = new Meter(3);
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal);
+  const hosts = [new Host(0, options)];
+  const done = sendOn({ client, turns, meter, hosts, ending: ending.signal, seed: SOON }, 1e6);
+  while (taken.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+  ending.abort();
+  await done;
+  server.close();
+  meter.stop();
+  assert.deepEqual(
+    taken.map(({ kind }) => kind),
+    ['replace_facts', 'query', 'query', 'replace_catalog'],
+  );
+  const [facts, first, second, catalog] = taken.map(({ at }) => at) as [number, number, number, number];
+  assert.ok(first - facts >= 490 && catalog - second < first - facts, taken.map(({ at }) => at).join());
 });
 
 test('sending: pauses are about five seconds, within bounds', () => {
