@@ -2,7 +2,7 @@
 // with the sample they came from, so a host takes the memory of what became of it.
 
 import type { Random } from '../lib/random.ts';
-import { isObject, type Json, type JsonObject, objectsOf } from './json.ts';
+import { isObject, isScalar, type Json, type JsonObject, objectsOf } from './json.ts';
 
 /** Characters from which a parameter's text is a blob: such resources are modified, but neither added nor deleted. */
 const BLOB_LENGTH = 10_000;
@@ -32,8 +32,6 @@ function otherNumber(number: number, random: Random): number {
     if (other !== number) return other;
   }
 }
-
-const isScalar = (value: Json): boolean => value !== null && typeof value !== 'object';
 
 /** Each leaf of a value takes another value of its kind with the chance `part`; the same object where none does. */
 export function withChangedLeaves(value: Json, part: number, random: Random): Json {

@@ -4,7 +4,7 @@
 import { COMMANDS, type Command, type Kind } from '../lib/fleet.ts';
 import { Random } from '../lib/random.ts';
 import { atOtherTimes, type Graph, withChangedLeaves, withChangedResources } from './changes.ts';
-import { isObject, type Json, type JsonObject, objectsOf } from './json.ts';
+import { isObject, isScalar, type Json, type JsonObject, objectsOf } from './json.ts';
 import type { Samples } from './samples.ts';
 
 /** That a document changes, with this chance, by so much. Chances and parts are fractions of 1. */
@@ -26,7 +26,7 @@ export interface HostOptions {
 }
 
 /** A query that a compile server asks about other hosts while it compiles. */
-export interface HostQuery {
+interface HostQuery {
   readonly path: string;
   readonly query: Json;
 }
@@ -54,7 +54,6 @@ export class Host {
   readonly certname: string;
   readonly #number: number;
   readonly #options: HostOptions;
-  readonly #producers: readonly string[];
   /** Null where that kind is not sent. */
   readonly #facts: JsonObject | null;
   readonly #catalog: JsonObject | null;
@@ -72,7 +71,6 @@ export class Host {
     this.certname = `host-${number}`;
     this.#number = number;
     this.#options = options;
-    this.#producers = Array.from({ length: PRODUCERS }, (_, i) => new Random(seed, FOR.producer, i).hex(10));
     const random = new Random(seed, FOR.host, number);
     const pick = (kind: Kind): JsonObject | null => (samples[kind].length === 0 ? null : random.pick(samples[kind]));
     this.#facts = pick('facts');
@@ -91,15 +89,15 @@ export class Host {
   *run(stamp: number): Generator<Step> {
     const { seed, catalogChanges, factsChanges, withEdges, queries } = this.#options;
     const random = new Random(seed, FOR.run, this.#number, this.runs++);
-    const varying = {
+    const varying = (): JsonObject => ({
       certname: this.certname,
-      producer: random.pick(this.#producers),
+      producer: new Random(seed, FOR.producer, random.below(PRODUCERS)).hex(10),
       producer_timestamp: at(stamp),
-    };
+    });
     const transaction = random.uuid();
     if (this.#facts !== null) {
       this.#values = withChangedLeaves(this.#values, chosenOf(factsChanges, random), random);
-      yield this.#command('facts', stamp, { ...this.#facts, ...varying, values: this.#values });
+      yield this.#command('facts', stamp, { ...this.#facts, ...varying(), values: this.#values });
     }
     if (random.unit() < queries.chance) {
       for (let i = 0; i < queries.count; i++) yield { query: this.#query(random) };
@@ -112,12 +110,12 @@ export class Host {
         this.#codeId = random.hex(40);
       }
       const ids = { transaction_uuid: transaction, catalog_uuid: this.#catalogUuid, code_id: this.#codeId };
-      yield this.#command('catalog', stamp, { ...this.#catalog, ...varying, ...ids, ...this.#graph });
+      yield this.#command('catalog', stamp, { ...this.#catalog, ...varying(), ...ids, ...this.#graph });
     }
     if (this.#report !== null) {
       yield this.#command('report', stamp, {
         ...this.#report,
-        ...varying,
+        ...varying(),
         transaction_uuid: transaction,
         configuration_version: random.uuid(),
         start_time: at(stamp - 10 * SECOND),
@@ -135,21 +133,42 @@ export class Host {
 
   /** Exported resources of a type, of a type with a tag, or nodes by a fact: of what the host itself has. */
   #query(random: Random): HostQuery {
-    const values = isObject(this.#values) ? this.#values : {};
-    const facts = Object.entries(values).filter(([name, value]) => /^\w+$/.test(name) && typeof value === 'string');
-    const { resources } = this.#graph;
     const form = random.below(3);
-    if (facts.length > 0 && (form === 2 || resources.length === 0)) {
-      const [name, value] = random.pick(facts);
-      return { path: '/pdb/query/v4/inventory', query: ['=', `facts.${name}`, value] };
+    const exported = this.#graph.resources.filter((resource) => resource['exported'] === true);
+    const fact = form === 2 || exported.length === 0 ? scalarOf(this.#values, random) : null;
+    if (fact !== null) {
+      const { path, value } = fact;
+      return { path: '/pdb/query/v4/inventory', query: ['extract', ['certname'], ['=', `facts${path}`, value]] };
     }
-    const { type = 'Class', tags = [] } = resources.length === 0 ? {} : random.pick(resources);
+    const { type = 'Class', tags = [] } = exported.length === 0 ? {} : random.pick(exported);
     const conditions: Json[] = [
       ['=', 'type', type],
       ['=', 'exported', true],
     ];
-    if (form === 1 && Array.isArray(tags) && tags.length > 0)
+    if (form === 1 && Array.isArray(tags) && tags.length > 0) {
       conditions.push(['=', 'tag', random.pick(tags as Json[])]);
+    }
     return { path: '/pdb/query/v4/resources', query: ['and', ...conditions] };
   }
+}
+
+/** A text, number or truth value of a document, and the way to it as queries write it; null: no such one was come to. */
+function scalarOf(document: Json, random: Random): { readonly path: string; readonly value: Json } | null {
+  let value = document;
+  let path = '';
+  while (!isScalar(value)) {
+    const members = membersOf(value);
+    if (members.length === 0) return null;
+    const [step, inner] = random.pick(members);
+    path += step;
+    value = inner;
+  }
+  return { path, value };
+}
+
+/** Those whose names need no quotes. */
+function membersOf(value: Json): readonly (readonly [step: string, inner: Json])[] {
+  if (Array.isArray(value)) return value.map((item: Json, i) => [`[${i}]`, item]);
+  const names = isObject(value) ? Object.entries(value).filter(([name]) => /^\w+$/.test(name)) : [];
+  return names.map(([name, inner]) => [`.${name}`, inner]);
 }

@@ -137,6 +137,9 @@ test('hosts: a run sends facts, queries, catalog, report, with ids of its own; t
   for (const { certname, producer_timestamp } of first) {
     assert.deepEqual([certname, producer_timestamp], ['host-7', '1970-01-01T00:00:01.000Z']);
   }
+  const runs = Array.from({ length: 20 }, () => commandsOf(host.run(2000)).map(({ payload }) => JSON.parse(payload)));
+  assert.equal(new Set(runs.flat().map(({ producer }) => producer)).size, 4);
+  assert.ok(runs.some(([facts, catalog]) => facts.producer !== catalog.producer));
   const [, catalog, report] = first;
   assert.deepEqual(catalog!['edges'], []);
   assert.equal(catalog!['transaction_uuid'], report!['transaction_uuid']);
@@ -155,6 +158,22 @@ test('hosts: a run sends facts, queries, catalog, report, with ids of its own; t
   assert.deepEqual(other![0]!['values'], one![0]!['values']);
   assert.deepEqual(other![1]!['resources'], one![1]!['resources']);
   assert.equal(other![1]!['catalog_uuid'], one![1]!['catalog_uuid']);
+});
+
+test('hosts: queries are about what the host exports, and about any of its facts', () => {
+  const values: Json = { os: { cpus: [{ count: 4 }] }, 'odd.name': 1, none: null };
+  const samples = { ...options.samples, facts: [{ values }] };
+  const asked = (catalog: readonly JsonObject[]): Set<string> => {
+    const host = new Host(1, { ...options, samples: { ...samples, catalog }, catalogChanges: [], factsChanges: [] });
+    const steps = Array.from({ length: 40 }, () => [...host.run(1000)]).flat();
+    return new Set(steps.flatMap((step) => ('query' in step ? [JSON.stringify(step.query.query)] : [])));
+  };
+  const files = [...graph.resources, { type: 'Exec', title: 'x', tags: ['exec'], exported: false }];
+  const byFact = '["extract",["certname"],["=","facts.os.cpus[0].count",4]]';
+  const byType = '["and",["=","type","File"],["=","exported",true]]';
+  const byTag = byType.replace(/]$/, ',["=","tag","file"]]');
+  assert.deepEqual(asked([{ resources: files }]), new Set([byTag, byType, byFact]));
+  assert.ok(asked([{ resources: files.slice(-1) }]).has(byFact));
 });
 
 interface Taken {
