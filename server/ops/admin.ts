@@ -4,7 +4,7 @@
 import { sentText } from '../../engine/bytes.ts';
 import { printClojure } from '../../engine/clojure.ts';
 import { parseJson } from '../../engine/json/parse.ts';
-import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
+import { isArray, isInteger, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
 import { messageOf } from '../../engine/reason.ts';
 import { MaintenanceStopped, MaintenanceUnavailable } from '../../workers/types.ts';
 import type { Exchange, Reply } from '../http/exchange.ts';
@@ -114,7 +114,7 @@ function batchLimitOf(item: JsonValue): number | null {
   const options = item[1] ?? null;
   if (!isObject(options) || Object.keys(options).length !== 1) return null;
   const limit = options['batch_limit'];
-  return typeof limit === 'bigint' || Number.isInteger(limit) ? Number(limit) : null;
+  return limit !== undefined && isInteger(limit) ? Number(limit) : null;
 }
 
 const isToken = (item: JsonValue): item is CleanToken => (CLEAN_TOKENS as readonly JsonValue[]).includes(item);

@@ -100,7 +100,7 @@ function argument(clauses: readonly JsonValue[], name: string): JsonValue | null
 }
 
 /** What the paging clauses of one `from` have behind their names; null: there is no such clause. */
-export interface PagingArguments {
+interface PagingArguments {
   readonly limit: JsonValue | null;
   readonly offset: JsonValue | null;
   readonly orderBy: JsonValue | null;

@@ -19,7 +19,6 @@ const NARROW_MAX = 0xffff;
 /** High half of the number that stands for null: no safe integer has it. */
 const NULL_HIGH = -0x8000_0000;
 const TWO_32 = 0x1_0000_0000;
-/** First letters of JSON literals. */
 const BACKSLASH_TEXT = '\\';
 
 /** What a kind of record consists of. */
