@@ -31,8 +31,6 @@ import { countReports } from './report-counts.ts';
  */
 type Visit = (row: Row, weight: number, isOne: boolean) => Generator<undefined, void> | undefined;
 
-const NOTHING: readonly undefined[] = [];
-
 /** Counts are kept in an array over all items up to this many. */
 const WEIGHTS_MAX = 1 << 22;
 /** From so many on a kernel saves more (4 ns an entry) than it takes to give it weights and to take them away. */
@@ -106,7 +104,8 @@ export function* foldRows(
     source.plans[part] = { nodes: items.nodes, items, reports: null, fold };
     if (fold.weights === 'total') {
       const total = yield* countEntries(source, nodes, view);
-      if (total > 0) yield* visit(row, total, false) ?? NOTHING;
+      const work = total > 0 ? visit(row, total, false) : undefined;
+      if (work !== undefined) yield* work;
     } else if (fold.weights === 'postings') yield* byPostings(source, row, nodes, visit, isWanted);
     else {
       const weights = yield* listWeights(source, nodes, view);
@@ -182,7 +181,8 @@ function* byPostings(
     if (hit.nodes > 0) {
       for (const matched of hit.matched) {
         row.sub = matched.sub;
-        yield* visit(row, hit.nodes, true) ?? NOTHING;
+        const work = visit(row, hit.nodes, true);
+        if (work !== undefined) yield* work;
         if (source.ctx.tickRow()) yield;
       }
     }
@@ -207,7 +207,8 @@ function* byItem(
     if (weight === 0) continue;
     for (const matched of matcher.matchOnce(item, false)) {
       row.sub = matched.sub;
-      yield* visit(row, weight, true) ?? NOTHING;
+      const work = visit(row, weight, true);
+      if (work !== undefined) yield* work;
       if (source.ctx.tickRow()) yield;
     }
     if (source.ctx.tickRow()) yield;
@@ -254,7 +255,8 @@ function* visitShares(source: Source, shares: readonly Share[], visit: Visit): G
     }
     row.itemId = item;
     row.body = reader!.read(item);
-    if (source.item === null || source.item.test(row) === TRUE) yield* visit(row, weight, false) ?? NOTHING;
+    const work = source.item === null || source.item.test(row) === TRUE ? visit(row, weight, false) : undefined;
+    if (work !== undefined) yield* work;
     if (source.ctx.tickRow()) yield;
   }
 }
