@@ -226,11 +226,15 @@ function stepsOf(selection: SelectionTrace, partitions: readonly PartitionPlanTe
       partitions.map((p) => p.scan),
     ),
   );
-  for (const [name, step] of selection.late) {
+  for (const [name, step] of outputLast(selection)) {
     steps.push(stepPlan(name, step, expectedAfter(name, tree, steps.at(-1)!['estimated rows'])));
   }
   return steps;
 }
+
+/** The steps after the partitions. A page that is put together of others may have begun its output before their order. */
+const outputLast = ({ late }: SelectionTrace) =>
+  [...late].sort(([a], [b]) => Number(a === 'output') - Number(b === 'output'));
 
 function sumOf(step: string, parts: readonly StepPlan[]): StepPlan {
   let estimate: number | null = 0;

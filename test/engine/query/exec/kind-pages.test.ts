@@ -7,7 +7,7 @@ import { TextRecord } from '../../../../engine/store/records/fields.ts';
 import { ReportView } from '../../../../engine/store/report-view.ts';
 import { View } from '../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../support/random.ts';
-import { ask, type Fleet, NOW, newFleet, report } from '../request/fleet.ts';
+import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
 
 const REPORTS = 1400;
 const NODES = 40;
@@ -165,6 +165,20 @@ it('pages in the order of hashes are those of all rows sorted, and few other rep
     }
     assert.ok(reads(10, null, { order_by: orderBy(order), limit: '10' }) <= 40);
   }
+});
+
+it('explain tells the rows of the whole page, also where its parts are found in different ways', () => {
+  const page = (limit: number, offset: number) => ({
+    order_by: orderBy(['-status', 'certname']),
+    limit: `${limit}`,
+    offset: `${offset}`,
+  });
+  const statuses = shown(null, page(REPORTS, 0)).rows.map(({ status }) => status);
+  // Nodes are gone through for those that are many, and all reports for those that are few.
+  const query = page(20, statuses.indexOf('failed') - 10);
+  const { Plan } = planOf(fleet, { path: '/reports', query });
+  assert.equal(Plan!['Actual Rows'], 20);
+  assert.equal(Plan!.Steps.at(-1)!.step, 'output');
 });
 
 it('of reports behind the page no texts are made', () => {
