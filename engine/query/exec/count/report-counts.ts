@@ -131,6 +131,7 @@ function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> 
       return test === null || test.test(row) === TRUE;
     });
     parts.push({ row, times, kinds, every, nodes });
+    if (ctx.tick()) yield;
   }
   return parts;
 }

@@ -181,6 +181,26 @@ it('explain tells the rows of the whole page, also where its parts are found in 
   assert.equal(Plan!.Steps.at(-1)!.step, 'output');
 });
 
+it('kinds are read of one partition at a time', () => {
+  const read = mock.method(ReportView.prototype, 'kinds');
+  let now = NOW;
+  const parts: number[] = [];
+  try {
+    ask(fleet, {
+      path: '/reports',
+      query: { order_by: orderBy(['status']), limit: '10' },
+      store: { clock: () => (now += 10) },
+      after: () => {
+        parts.push(new Set(read.mock.calls.map((call) => call.this)).size);
+        read.mock.resetCalls();
+      },
+    });
+  } finally {
+    read.mock.restore();
+  }
+  assert.deepEqual([...new Set(parts)].toSorted(), [0, 1], parts.join());
+});
+
 it('of reports behind the page no texts are made', () => {
   const made = mock.method(TextRecord.prototype, 'string');
   try {
