@@ -3,21 +3,23 @@
 
 import { bytesOf } from '../bytes.ts';
 import { BACKSLASH, CLOSE_LIST, FALSE, NULL, OPEN_LIST, OPEN_MAP, QUOTE, TRUE } from './ascii.ts';
-import { isArray, type JsonValue, kindOf } from './value.ts';
+import { RANK } from './compare.ts';
+import { isArray, type JsonKind, type JsonValue, kindOf } from './value.ts';
 
 /** What the bytes do not tell. */
 const UNKNOWN = Number.NaN;
 
-/** Places of the kinds in the order; `NULL_LAST`: of a null that comes behind all. */
-const EMPTY_LIST = 0;
-const NULL_FIRST = 1;
-const TEXT = 2;
-const NUMBER = 3;
-const NO = 4;
-const YES = 5;
-const LIST = 6;
-const MAP = 7;
-const NULL_LAST = 8;
+/** Places in the order: of the kinds by their ranks, with room for true behind false; `NULL_LAST`: of a null that comes behind all. */
+const EMPTY_LIST = -1;
+const placeOfKind = (kind: JsonKind): number => 2 * RANK[kind];
+const NULL_FIRST = placeOfKind('null');
+const TEXT = placeOfKind('string');
+const NUMBER = placeOfKind('number');
+const NO = placeOfKind('boolean');
+const YES = NO + 1;
+const LIST = placeOfKind('array');
+const MAP = placeOfKind('object');
+const NULL_LAST = MAP + 1;
 
 /** A value that others are compared with. */
 export interface Compared {
@@ -40,20 +42,9 @@ export function comparedWith(value: JsonValue, isNullLast: boolean): Compared {
 }
 
 function placeOf(value: JsonValue, placeOfNull: number): number {
-  switch (kindOf(value)) {
-    case 'null':
-      return placeOfNull;
-    case 'string':
-      return TEXT;
-    case 'number':
-      return NUMBER;
-    case 'boolean':
-      return value === true ? YES : NO;
-    case 'array':
-      return isArray(value) && value.length === 0 ? EMPTY_LIST : LIST;
-    case 'object':
-      return MAP;
-  }
+  if (value === null) return placeOfNull;
+  if (value === true) return YES;
+  return isArray(value) && value.length === 0 ? EMPTY_LIST : placeOfKind(kindOf(value));
 }
 
 /** Negative, zero or positive; not a number where the bytes from `start` to `end` do not tell. */

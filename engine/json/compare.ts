@@ -35,7 +35,14 @@ function compareBigWithDouble(big: bigint, d: number): number {
 // ---- order and equality ----
 
 /** jsonb's type order. The empty array below everything is a special case of the outermost level. */
-const RANK: Record<JsonKind, number> = { null: 0, string: 1, number: 2, boolean: 3, array: 4, object: 5 };
+export const RANK: Readonly<Record<JsonKind, number>> = {
+  null: 0,
+  string: 1,
+  number: 2,
+  boolean: 3,
+  array: 4,
+  object: 5,
+};
 
 /**
  * Total order of JSON values: empty array, null, strings, numbers, Booleans, arrays by length and elements, objects by

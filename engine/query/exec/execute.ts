@@ -92,6 +92,7 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   if (pages !== null) {
     options.onTotal?.(pages.total);
     for (const piece of pages.pieces) {
+      // Equal ones come by their places, not as they are found.
       const way = piece.tree.orderBy.length === 0 ? ordered : wayOf(piece.tree, piece.source);
       yield* way(piece.tree, piece.source, sink, {});
     }

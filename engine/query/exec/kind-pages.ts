@@ -6,10 +6,9 @@ import { KIND_PLACES } from '../../store/reports/report-kinds.ts';
 import { type Filter, type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
 import { foldReports } from './count/report-counts.ts';
 import { areShared } from './filter/classed.ts';
-import { accessFor } from './filter/filter.ts';
-import { reachedBy, Share, Shares } from './order/shares.ts';
+import { leadingTerms, reachedBy, Share, Shares } from './order/shares.ts';
 import { pageOrderOf } from './plan/report-plan.ts';
-import type { Access, Value } from './row/access.ts';
+import type { Value } from './row/access.ts';
 import type { Source } from './sources/source.ts';
 
 /** Fewer reports are put in order as they are. */
@@ -32,7 +31,8 @@ interface KindPages {
 export function* kindPages(tree: QueryTree, source: Source): Generator<undefined, KindPages | null> {
   const { limit, offset, orderBy } = tree;
   if (limit === null || limit === 0) return null;
-  const access = leading(orderBy, source);
+  if (source.shape !== 'report' || source.isWithinReports) return null;
+  const access = leadingTerms(orderBy, source.scope, (one) => areShared([one], KIND_PLACES));
   if (access.length === 0 || reportsIn(source) < REPORTS_MIN) return null;
   const terms = orderBy.slice(0, access.length);
   const found: Share[] = [];
@@ -43,8 +43,9 @@ export function* kindPages(tree: QueryTree, source: Source): Generator<undefined
   source.trace.rewind();
   if (!isCounted) return null;
   const shares = new Shares(terms, source.scope, pageEnd(tree), () => source.ctx.tick());
+  let total = 0;
   for (const share of found) {
-    shares.total += share.weight;
+    total += share.weight;
     if (shares.needs(share.keys)) yield* shares.add(share) ?? [];
   }
   const { before, reached } = reachedBy(yield* shares.inOrder(), offset);
@@ -59,15 +60,7 @@ export function* kindPages(tree: QueryTree, source: Source): Generator<undefined
     left -= rows;
     if (left === 0) break;
   }
-  return { total: shares.total, pieces };
-}
-
-/** How to read the terms that the order begins with and that kinds of reports tell. */
-function leading(orderBy: readonly OrderTerm[], { shape, isWithinReports, scope }: Source): readonly Access[] {
-  if (shape !== 'report' || isWithinReports) return [];
-  const all = orderBy.map(({ field }) => accessFor(scope, field));
-  const end = all.findIndex((access) => !areShared([access], KIND_PLACES));
-  return end < 0 ? all : all.slice(0, end);
+  return { total, pieces };
 }
 
 const reportsIn = ({ ctx, parts }: Source): number =>

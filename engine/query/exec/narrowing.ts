@@ -5,8 +5,8 @@
 import type { FieldType } from '../../../schemas/entities.ts';
 import { type Filter, type OrderTerm, pageEnd, type QueryTree } from '../tree.ts';
 import { foldRows } from './count/fold.ts';
-import { accessFor, typeOf } from './filter/filter.ts';
-import { reachedBy, Share, Shares } from './order/shares.ts';
+import { typeOf } from './filter/filter.ts';
+import { leadingTerms, reachedBy, Share, Shares } from './order/shares.ts';
 import { rowsOfPlan, sizeOf } from './plan/item-plan.ts';
 import type { ReachedItems } from './plan/selection.ts';
 import type { Access, Value } from './row/access.ts';
@@ -59,15 +59,17 @@ interface Narrowed {
 export function* narrowed(tree: QueryTree, source: Source, isCounted: boolean): Generator<undefined, Narrowed | null> {
   const { limit, offset, orderBy } = tree;
   if (limit === null || limit === 0 || !source.countable) return null;
-  const access = leading(orderBy, source);
+  // Those that do not look at the node.
+  const access = leadingTerms(orderBy, source.scope, ({ level }) => level === 'item' || level === 'sub');
   const wanted = pageEnd(tree);
   if (access.length === 0 || Math.min(wanted, itemsIn(source)) > SHARES_MAX) return null;
   if ((yield* rowsOf(source)) < Math.max(ROWS_MIN, limit * ROWS_EACH)) return null;
   const terms = orderBy.slice(0, access.length);
   const shares = new Shares(terms, source.scope, wanted, () => source.ctx.tick());
   const { compare } = shares;
+  let all = 0;
   const visit = (row: Row, weight: number, isOne: boolean): Generator<undefined, void> | undefined => {
-    shares.total += weight;
+    all += weight;
     if (shares.isBehind(row)) return undefined;
     const keys = access.map((a) => a.value(row));
     if (!shares.needs(keys)) return undefined;
@@ -76,7 +78,7 @@ export function* narrowed(tree: QueryTree, source: Source, isCounted: boolean): 
   const isReached = (row: Row): boolean => !shares.isBehind(row);
   yield* foldRows(source, access, visit, isCounted || access[0]!.level !== 'item' ? null : isReached);
   source.trace.rewind();
-  const total = isCounted ? shares.total : null;
+  const total = isCounted ? all : null;
   const { before, reached } = reachedBy(yield* shares.inOrder(), offset);
   const isDecided = reached.length === 1;
   const rest = { ...tree, offset: offset - before, orderBy: isDecided ? orderBy.slice(terms.length) : orderBy };
@@ -87,13 +89,6 @@ export function* narrowed(tree: QueryTree, source: Source, isCounted: boolean): 
     return compare(keys, least) >= 0 && compare(keys, most!) <= 0;
   };
   return { source: restricted(source, terms, access, reached, isWithin), total, rest, isDecided };
-}
-
-/** How to read the terms that the order begins with and that do not look at the node. */
-function leading(orderBy: readonly OrderTerm[], source: Source): readonly Access[] {
-  const all = orderBy.map(({ field }) => accessFor(source.scope, field));
-  const end = all.findIndex(({ level }) => level !== 'item' && level !== 'sub');
-  return end < 0 ? all : all.slice(0, end);
 }
 
 /** The rows of the shares. */

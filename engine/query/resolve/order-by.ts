@@ -55,14 +55,15 @@ function isDirection(order: JsonValue | undefined): boolean {
   return text === 'asc' || text === 'desc';
 }
 
-const isBlank = (value: JsonValue): boolean => value === '' || (isObject(value) && Object.keys(value).length === 0);
+/** Taken for no order at all. */
+const isNoOrder = (value: JsonValue): boolean => value === '' || (isObject(value) && Object.keys(value).length === 0);
 
 /**
  * The parameter form: a list of `{field, order}`. Blank values (null, empty list, map or text) are no order. Throws the
  * errors of spec/query.md 5.2, each check over the whole list before the next.
  */
 export function parameterOrder(columns: OrderColumns, value: JsonValue | undefined): readonly OrderTerm[] {
-  if (value === undefined || value === null || isBlank(value)) return [];
+  if (value === undefined || value === null || isNoOrder(value)) return [];
   if (isAtom(value)) throw noSequence(value);
   if (!isArray(value) || !value.every(isObject)) throw illegal(value, 'for', 'expected an array of maps.');
   const maps = value as readonly JsonObject[];
@@ -162,7 +163,7 @@ function storedCount(value: JsonValue): number | null {
 }
 
 function clauseOrder(scope: Scope, value: JsonValue | null, { isInner }: ClauseOptions): readonly OrderTerm[] {
-  if (value === null || isBlank(value)) return [];
+  if (value === null || isNoOrder(value)) return [];
   if (isAtom(value)) throw isInner ? lateNoSequence(value) : noSequence(value);
   try {
     return clauseTerms(scopeColumns(scope), value);

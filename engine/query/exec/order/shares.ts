@@ -1,8 +1,8 @@
 // Rows counted by what they have in the first terms of an order: which of these values a page reaches, and how many rows lie before it.
 
 import type { OrderTerm } from '../../tree.ts';
-import { type CompileScope, typeOf } from '../filter/filter.ts';
-import type { Value } from '../row/access.ts';
+import { accessFor, type CompileScope, typeOf } from '../filter/filter.ts';
+import type { Access, Value } from '../row/access.ts';
 import type { Row } from '../row/row.ts';
 import { type Compare, compareIn, inOrder, orderOf, RUN, TermOrder } from './order.ts';
 
@@ -44,8 +44,6 @@ export class Shares {
   #last: readonly Value[] | null = null;
   /** More that came are not left as they are. */
   #max: number;
-  /** Rows of all that there are, for who counts them. */
-  total = 0;
 
   /** `tick` says when to yield. */
   constructor(terms: readonly OrderTerm[], scope: CompileScope, wanted: number, tick: () => boolean) {
@@ -127,6 +125,17 @@ export class Shares {
     const places = yield* inOrder(shares.length, (a, b) => order(shares[a]!, shares[b]!), this.#tick);
     return Array.from(places, (place) => shares[place]!);
   }
+}
+
+/** How to read the terms that an order begins with, as far as they are of the kind that `isCounted` tells. */
+export function leadingTerms(
+  orderBy: readonly OrderTerm[],
+  scope: CompileScope,
+  isCounted: (access: Access) => boolean,
+): readonly Access[] {
+  const all = orderBy.map(({ field }) => accessFor(scope, field));
+  const end = all.findIndex((access) => !isCounted(access));
+  return end < 0 ? all : all.slice(0, end);
 }
 
 /** Those of the shares in order that do not lie before the page, and how many rows do. */
