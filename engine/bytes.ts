@@ -67,11 +67,20 @@ export function pieceOf(text: string): Piece {
   return { bytes: padded.subarray(0, size), words: wordsOf(padded), size };
 }
 
+/** Thrown where something has more bytes than it may have. */
+export class TooLong extends Error {
+  constructor(lengthMax: number) {
+    super(`longer than ${lengthMax} bytes`);
+    this.name = 'TooLong';
+  }
+}
+
 export class ByteWriter {
   bytes: Buffer;
   length = 0;
   #size: number;
   readonly #spare: SpareMemory | null;
+  readonly #lengthMax: number;
   /** The memory of `bytes`. */
   #words: DataView;
   // What was written from, the last two: an answer takes turns with them.
@@ -80,11 +89,12 @@ export class ByteWriter {
 
   /**
    * `size`: bytes wanted before they are taken; the buffer grows beyond that when something does not fit. `spare`: where its memory
-   * comes from, to which it goes back with `release`.
+   * comes from, to which it goes back with `release`. `lengthMax`: bytes beyond which it does not grow; what needs more throws TooLong.
    */
-  constructor(size: number, spare: SpareMemory | null = null) {
+  constructor(size: number, spare: SpareMemory | null = null, lengthMax = Number.POSITIVE_INFINITY) {
     this.#size = size + SLACK;
     this.#spare = spare;
+    this.#lengthMax = lengthMax;
     this.bytes = this.#memory(Math.min(this.#size, FIRST));
     this.#words = wordsOf(this.bytes);
   }
@@ -97,6 +107,7 @@ export class ByteWriter {
   #reserve(count: number): void {
     const wanted = this.length + count;
     if (wanted <= this.bytes.length) return;
+    if (wanted > this.#lengthMax) throw new TooLong(this.#lengthMax);
     const bigger = this.#memory(Math.max(wanted, this.bytes.length * 2));
     bigger.set(this.bytes.subarray(0, this.length));
     this.#spare?.give(this.bytes);

@@ -5,7 +5,7 @@
 //   request -> route -> checks (parameters, parents) -> resolve -> execute -> chunks
 
 import type { Check } from '../../../schemas/query-routes.ts';
-import { ByteWriter, SpareMemory } from '../../bytes.ts';
+import { ByteWriter, SpareMemory, TooLong } from '../../bytes.ts';
 import { DAMAGE_ADVICE } from '../../store/file/data-file.ts';
 import { tellsOfDamage } from '../../store/file/lmdb.ts';
 import type { Partition } from '../../store/partition.ts';
@@ -33,6 +33,16 @@ export interface QueryStore {
   readonly cancelled?: () => boolean;
   /** Bytes for what all queries of the thread keep that grows with their rows. Default: any. */
   readonly room?: { left: number };
+  /** Of what is done without a pause: a query that needs more ends with an error. Default: any. */
+  readonly undivided?: UndividedBounds;
+}
+
+/** Bytes. */
+export interface UndividedBounds {
+  /** Of one item that is looked at. */
+  readonly itemMax: number;
+  /** Of what is written in one go, as one row is. */
+  readonly writtenMax: number;
 }
 
 /** Milliseconds of work, pauses left out. */
@@ -214,6 +224,7 @@ class RunningRequest implements OpenRequest {
       return thrown.status === 500 && this.#isLate() ? this.#timeout() : thrown;
     }
     if (thrown instanceof Cancelled) return new QueryError(500, 'Query was cancelled');
+    if (thrown instanceof TooLong) return new QueryError(500, `An item or a row of the answer is ${thrown.message}`);
     if (thrown instanceof RangeError && /call stack/.test(thrown.message)) {
       return badQuery('The query is nested too deeply');
     }
@@ -276,7 +287,7 @@ class RunningRequest implements OpenRequest {
   }
 
   #writer(size: number): ByteWriter {
-    const writer = new ByteWriter(size, spareMemory);
+    const writer = new ByteWriter(size, spareMemory, this.#store.undivided?.writtenMax);
     this.#writers.push(writer);
     return writer;
   }
@@ -304,7 +315,7 @@ class RunningRequest implements OpenRequest {
 
   #openContext(): ExecContext {
     const { now, nodePurgeTtl, edition, regexBudget } = this.#settings;
-    const { partitions, clock, stopwatch, cancelled, room, slice = SLICE_MS } = this.#store;
+    const { partitions, clock, stopwatch, cancelled, room, undivided, slice = SLICE_MS } = this.#store;
     this.#ctx = new ExecContext(partitions, {
       now,
       clock,
@@ -316,6 +327,7 @@ class RunningRequest implements OpenRequest {
       cancelled: cancelled ?? (() => false),
       slice,
       room,
+      itemMax: undivided?.itemMax,
     });
     return this.#ctx;
   }

@@ -18,6 +18,7 @@ import type { AnswerHead } from '../../../workers/types.ts';
 import { replaceCatalog, replaceFacts, resourcesOf, submissionOf } from '../../support/commands.ts';
 import { engineSettings } from '../../support/engine-settings.ts';
 import { querySettings } from '../../support/query-settings.ts';
+import type { ClientCommand } from '../../support/server.ts';
 import { pause } from '../../support/waiting.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'muster-small-'));
@@ -26,12 +27,21 @@ const MANY = 3000;
 /** As many as threads want before they warm up. */
 const NODES = 24;
 const TIME = 1_700_000_000_000;
+/** Characters of a fact of n0's own. */
+const LONG = 150_000;
+
+/** The same command with a fact `long` of so many characters. */
+function withLong(command: ClientCommand, length: number): ClientCommand {
+  const payload = JSON.parse(String(command.payload)) as { values: Record<string, unknown> };
+  payload.values['long'] = 'a'.repeat(length);
+  return { ...command, payload: JSON.stringify(payload) };
+}
 
 before(async () => {
   const ring = await startRing({ dir, engine: engineSettings, partitions: 2, threads: 1 });
   const commands = Array.from({ length: NODES }, (_, node) => [
     replaceCatalog(`n${node}`, 1, TIME, node === 0 ? MANY : 2),
-    replaceFacts(`n${node}`, 1, TIME),
+    withLong(replaceFacts(`n${node}`, 1, TIME), node === 0 ? LONG : 1000),
   ]).flat();
   const accepted = await Promise.all(commands.map((command) => ring.submit(submissionOf(command), true)));
   for (const { outcome } of accepted) assert.equal((await outcome)?.kind, 'processed');
@@ -138,6 +148,12 @@ test('small queries: answers are whole; a query that is not small has none, nor 
       for (let tries = 0; tries < 3; tries++)
         assert.equal(small.answer(request, new QueryShape(), settings()), null, request.path);
     }
+    // What nobody can divide is not begun with, however little is asked of it.
+    const ofLong = (node: string) =>
+      get('/facts', ['extract', 'name', ['and', ['=', 'certname', node], ['~', 'value', '^aa']]]);
+    assert.equal(Buffer.from((await answer(ofLong('n1'))).body ?? '').toString(), '[{"name":"long"}]');
+    for (let tries = 0; tries < 5; tries++)
+      assert.equal(small.answer(ofLong('n0'), new QueryShape(), settings()), null);
     const shape = new QueryShape();
     shape.took(1, true);
     assert.equal(small.answer(get('/nodes/n0/resources'), shape, settings()), null);

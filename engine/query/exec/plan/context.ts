@@ -1,6 +1,7 @@
 // What one query holds while it runs: a snapshot of every partition that it may read, its deadline, its clock, and the results of subqueries
 // that were evaluated already. Created per query, closed with it.
 
+import { TooLong } from '../../../bytes.ts';
 import { slotOf } from '../../../store/file/store-info.ts';
 import type { Partition } from '../../../store/partition.ts';
 import type { View } from '../../../store/view.ts';
@@ -34,6 +35,8 @@ export interface ContextOptions {
   readonly keptMax?: number | undefined;
   /** Bytes for what queries keep that grows with their rows (`hold`), those of the thread all together; absent: any. */
   readonly room?: Room | undefined;
+  /** Bytes of an item that may be looked at: there is no pause in the middle of one. Absent: any. */
+  readonly itemMax?: number | undefined;
 }
 
 /** Thrown when the client is gone: nobody reads the answer. */
@@ -57,6 +60,7 @@ export class ExecContext {
   readonly trace: Trace;
   readonly #matchers = new Map<string, Matcher>();
   readonly #regexBudget: StepBudget;
+  readonly #itemMax: number;
   #sliceEnd: number;
   /** Until the next look at the clock. */
   #rowsLeft = TICK_ROWS;
@@ -67,6 +71,7 @@ export class ExecContext {
   constructor(partitions: readonly Partition[], options: ContextOptions) {
     this.#partitions = partitions;
     this.options = options;
+    this.#itemMax = options.itemMax ?? Number.POSITIVE_INFINITY;
     this.#sliceEnd = options.clock() + options.slice;
     this.#regexBudget = budgetOf(options.regexBudget, () => this.#look());
     this.trace = new Trace(options.stopwatch ?? options.clock);
@@ -132,8 +137,9 @@ export class ExecContext {
     return --this.#rowsLeft <= 0 && this.tick();
   }
 
-  /** An item of so many bytes is looked at: the next look at the clock comes the sooner. */
+  /** An item of so many bytes is looked at: the next look at the clock comes the sooner. Throws TooLong. */
   lookedAt(bytes: number): void {
+    if (bytes > this.#itemMax) throw new TooLong(this.#itemMax);
     this.#rowsLeft -= Math.floor(bytes / ROW_BYTES);
   }
 

@@ -37,6 +37,51 @@ const refused = (reply: Reply, status: number, text: string | RegExp): void => {
 };
 const select = (columns: unknown, filter: unknown): string => JSON.stringify(['extract', columns, filter]);
 
+describe('answers: where work that nobody can divide is bounded', () => {
+  const long = 'x'.repeat(40_000);
+  const catalogOf = (count: number) => ({
+    ...catalog('n000'),
+    edges: [],
+    resources: Array.from({ length: count }, (_, i) => ({
+      type: 'File',
+      title: `${i} ${long.slice(0, 400)}`,
+      exported: false,
+      tags: [],
+      file: null,
+      line: null,
+      parameters: {},
+    })),
+  });
+  const bounded = (asked: Asked): Reply =>
+    ask(own, { ...asked, store: { undivided: { itemMax: 20_000, writtenMax: 300_000 } } });
+  const own = newFleet();
+  after(() => own.close());
+  own.apply('replace facts', 5, facts('a', { long, short: 'x' }));
+  own.apply('replace catalog', 9, catalogOf(3000));
+
+  it('a larger item, or document, ends the query, wherever it is met', () => {
+    const isX = (name: string) => ['and', ['=', 'name', name], ['~', 'value', '^x']];
+    for (const [path, filter] of [
+      ['/facts', isX('long')],
+      ['/fact-contents', isX('long')],
+      ['/nodes', ['~', ['fact', 'long'], '^x']],
+      ['/inventory', ['~', 'facts.long', '^x']],
+    ] as const)
+      refused(bounded({ path, query: { query: select(['certname'], filter) } }), 500, /longer than 20000 bytes$/);
+    refused(bounded({ path: '/catalogs/n000' }), 500, /longer than 300000 bytes$/);
+    refused(bounded({ path: '/catalogs/n000', query: { pretty: 'true' } }), 500, /longer than 300000 bytes$/);
+    assert.equal(
+      JSON.parse(bounded({ path: '/facts', query: { query: select(['name'], isX('short')) } }).text).length,
+      1,
+    );
+  });
+  it('an answer of many rows is as long as it is', () => {
+    const { head, text } = bounded({ path: '/catalogs/n000/resources' });
+    assert.equal(head.status, 200, text);
+    assert.equal((JSON.parse(text) as unknown[]).length, 3000);
+  });
+});
+
 describe('answers: the name of one fact is a path', () => {
   const named = (op: string, name: string, value: string): Asked => ({
     path: '/nodes',
