@@ -3,7 +3,7 @@
 // answers are dropped.
 
 import type { Partition } from '../store/partition.ts';
-import { type OpenRequest, openRequest, type QueryStore } from './request/run.ts';
+import { type OpenRequest, openRequest, type QueryStore, SHORT_PIECES } from './request/run.ts';
 import type { QueryRequest, QuerySettings } from './request.ts';
 
 /** Fewer nodes than that show little of how code will be used. */
@@ -182,7 +182,7 @@ export class WarmUp {
 
   /** `budgetMs`: milliseconds of work in all. */
   constructor(store: QueryStore, sample: Sample, budgetMs: number) {
-    this.#store = { ...store, slice: STEP_MS };
+    this.#store = { ...store, slice: STEP_MS, undivided: SHORT_PIECES };
     this.#requests = warmUpRequests(sample);
     this.#left = budgetMs;
     this.#spent = new Float64Array(this.#requests.length);

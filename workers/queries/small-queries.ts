@@ -5,7 +5,7 @@
 // query of a shape that was small is tried for one slice of work. One that turns out to be larger begins again in a query thread, as
 // do the next ones of its shape, more of them each time. The first one of a shape is never tried.
 
-import { openRequest, type UndividedBounds } from '../../engine/query/request/run.ts';
+import { openRequest, SHORT_PIECES } from '../../engine/query/request/run.ts';
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { sampleOf, WarmUp } from '../../engine/query/warm-up.ts';
 import { failureText, reasonOf } from '../../engine/reason.ts';
@@ -73,8 +73,6 @@ const SMALL_MS = 3;
 const SLICE_MS = 4;
 /** Milliseconds after which work ends here that does not come to the end of its slice, such as that of a regular expression. */
 const LONG_MS = 16;
-/** Nothing looks at the clock meanwhile. As much is written as an answer that is one thing has in a chunk. */
-const UNDIVIDED: UndividedBounds = { itemMax: 128 << 10, writtenMax: 1 << 20 };
 const WAIT_MAX = 64;
 const CROWDED_MS = 100;
 const WARM_UP_MS = 2000;
@@ -162,7 +160,7 @@ export class SmallQueries {
       stopwatch,
       cancelled: () => this.#clock() > end,
       slice: SLICE_MS,
-      undivided: UNDIVIDED,
+      undivided: SHORT_PIECES,
     };
     const query = openRequest(request, store, { ...settings, regexBudget: Math.min(settings.regexBudget, SLICE_MS) });
     try {

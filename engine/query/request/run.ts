@@ -45,6 +45,9 @@ export interface UndividedBounds {
   readonly writtenMax: number;
 }
 
+/** Some milliseconds' worth. As much is written as an answer that is one thing has in a chunk. */
+export const SHORT_PIECES: UndividedBounds = { itemMax: 128 << 10, writtenMax: 1 << 20 };
+
 /** Milliseconds of work, pauses left out. */
 export interface QueryTimes {
   /** Reading the request, up to a tree whose names and values are known to be good. */
