@@ -264,7 +264,7 @@ test('sending: hosts begin one after the other over an interval, and rest when t
   const meter = new Meter(3);
   const ending = new AbortController();
   setMaxListeners(0, ending.signal);
-  const done = sendOn({ client, turns, meter, hosts: hostsOf(10), ending: ending.signal, seed: 1 }, 400);
+  const done = sendOn({ client, turns, meter, hosts: hostsOf(10), ending: ending.signal, seed: 1 }, 200);
   while (taken.length < 10) await new Promise((resolve) => setTimeout(resolve, 5));
   // Whoever would begin a second run is still in the first: pauses take half a second at least.
   await new Promise((resolve) => setTimeout(resolve, 60));

@@ -23,6 +23,7 @@ import type { RequestRecord } from '../../server/http/exchange.ts';
 import { createLogs, jsonLine, readableLine } from '../../server/log.ts';
 import { LogSink } from '../../server/log-sink.ts';
 import { silentLogs } from '../support/logs.ts';
+import { until } from '../support/waiting.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-log-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -184,21 +185,21 @@ describe('log', () => {
     assert.equal(lost, 0);
     let read = 0;
     const buffer = Buffer.alloc(64 << 10);
-    for (let patience = 2000; lost === 0 && patience > 0; patience--) {
+    const readSome = (): void => {
       try {
         read += readSync(fifo, buffer);
       } catch {
-        await setTimeout(5);
+        // Nothing is there at the moment.
       }
-    }
-    assert.ok(lost > 0);
-    for (let patience = 20; read < (lines - lost) * 500 && patience > 0; patience--) {
-      try {
-        read += readSync(fifo, buffer);
-      } catch {
-        await setTimeout(5);
-      }
-    }
+    };
+    await until('it is told', () => {
+      readSome();
+      return lost > 0;
+    });
+    await until('the rest is there', () => {
+      readSome();
+      return read >= (lines - lost) * 500;
+    });
     assert.equal(read / 500 + lost, lines);
   });
 

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from '../../../engine/crc32.ts';
 import { checkLog } from '../../../engine/inbox/damage.ts';
 import type { CommandLog, LogOptions } from '../../../engine/inbox/log.ts';
@@ -12,6 +11,7 @@ import { RECORD_HEADER_SIZE, SEGMENT_HEADER_SIZE } from '../../../engine/inbox/r
 import { StreamCorrupt, type StreamRecord } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { Random, testNumber, testSeed } from '../../support/random.ts';
+import { until } from '../../support/waiting.ts';
 import { body, bodyText, copyAtRest, delivered, envelope, faultyFiles, openTestLog } from './support.ts';
 
 /** Damages tried in the short mode; MUSTER_DAMAGES for more. */
@@ -60,7 +60,7 @@ async function writtenLog(
 async function useFiles(dir: string, log: CommandLog, stored: StreamRecord[], size: number): Promise<void> {
   for (let i = 0; i < 3; i++) await log.append(envelope('gone'), body('gone '.repeat(size / 5)));
   for (const record of stored.splice(0)) log.release(record);
-  for (let patience = 200; readdirSync(dir).length > 2 && patience > 0; patience--) await sleep(5);
+  await until('the segments have gone', () => readdirSync(dir).length <= 2);
   assert.ok(filesOf(dir).some((path) => path.endsWith('.spare')));
 }
 

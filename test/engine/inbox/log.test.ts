@@ -14,13 +14,13 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { checkLog } from '../../../engine/inbox/damage.ts';
 import { diskFiles, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import type { CommandLog } from '../../../engine/inbox/log.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { testSeed } from '../../support/random.ts';
+import { until } from '../../support/waiting.ts';
 import { body, bodyText, copyAtRest, delivered, envelope, faultyFiles, nextRandom, openTestLog } from './support.ts';
 
 const segments = (dir: string): string[] => readdirSync(dir).filter((name) => name.endsWith('.commands'));
@@ -280,7 +280,7 @@ async function withSpare(files = diskFiles): Promise<{ dir: string; log: Command
   for (let i = 0; i < 9; i++) await log.append(envelope('gone'), body(`${i}`.repeat(300)));
   await log.append(envelope('left'), body('left'));
   for (const record of records.slice(0, 9)) log.release(record);
-  for (let patience = 200; segments(dir).length > 1 && patience > 0; patience--) await sleep(5);
+  await until('the segments have gone', () => segments(dir).length <= 1);
   const [spare] = readdirSync(dir).filter((name) => name.endsWith('.spare'));
   assert.ok(spare !== undefined);
   return { dir, log, spare: join(dir, spare) };
@@ -321,7 +321,7 @@ test('log: the file of a segment that one large command made long is not kept', 
   await log.append(envelope('large'), body('x'.repeat(50_000)));
   await log.append(envelope('left'), body('left'));
   log.release(records[0]!);
-  for (let patience = 200; segments(dir).length > 1 && patience > 0; patience--) await sleep(5);
+  await until('the segments have gone', () => segments(dir).length <= 1);
   assert.deepEqual(
     readdirSync(dir),
     segments(dir).map((name) => basename(name)),
@@ -374,7 +374,7 @@ test('log: a file is not written to for the next segment before it has lost its 
   const records = delivered(log);
   for (let i = 0; i < 8; i++) await log.append(envelope(`n${i}`), body(`${i}`.repeat(300)));
   for (const record of records.slice(0, 3)) log.release(record);
-  for (let patience = 200; gone === null && patience > 0; patience--) await sleep(5);
+  await until('a segment has gone', () => gone !== null);
   const { name, path, before } = gone as unknown as { name: string; path: string; before: Buffer };
   // Begins segments while the removal is on its way to disk.
   for (let i = 0; i < 6; i++) await log.append(envelope(`more${i}`), body('y'.repeat(400)));

@@ -9,6 +9,7 @@ import { gunzipSync } from 'node:zlib';
 import { type Compressor, type GzipWriter, WAITING_MAX } from '../../../server/http/gzip/compressor.ts';
 import { isal } from '../../../server/http/gzip/isal.ts';
 import { zlib } from '../../../server/http/gzip/zlib.ts';
+import { until } from '../../support/waiting.ts';
 
 const compressors: Readonly<Record<string, Compressor | null>> = { zlib, 'ISA-L': isal() };
 
@@ -118,8 +119,7 @@ for (const [name, given] of Object.entries(compressors)) {
     const collected = collect(compressor);
     const [first, rest] = [rows(500), rows(5000)];
     collected.writer.write(first);
-    for (let turn = 0; turn < 500 && collected.chunks.length === 0; turn++) await sleep(1);
-    assert.ok(collected.chunks.length > 0);
+    await until('the beginning is out', () => collected.chunks.length > 0);
     collected.writer.write(rest);
     collected.writer.end();
     assert.deepEqual(await collected.whole, Buffer.concat([first, rest]));
@@ -140,10 +140,10 @@ for (const [name, given] of Object.entries(compressors)) {
     const collected = collect(compressor, () => !isFull);
     const { writer, chunks } = collected;
     const part = randomBytes(100_000);
-    for (let turn = 0; turn < 500 && chunks.length === 0; turn++) {
+    await until('some is out', () => {
       writer.write(part);
-      await sleep(1);
-    }
+      return chunks.length > 0;
+    });
     const length = (): number => chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const before = length();
     assert.ok(before > 0);
@@ -178,7 +178,7 @@ for (const [name, given] of Object.entries(compressors)) {
       const next = collect(compressor);
       await give(next, body, [50_000]);
       assert.ok(body.equals(await next.whole));
-      for (let turn = 0; turn < 100 && freed.includes(0); turn++) await sleep(1);
+      await until('all parts are let go', () => !freed.includes(0));
       assert.deepEqual(freed, [1, 1, 1, 1], `round ${round}`);
       assert.equal(left.chunks.length, chunks);
     }

@@ -32,7 +32,7 @@ class Thread {
       },
       commands: () => this.commands,
       isEnding: () => this.isEnding,
-      times: { budget: 1000, after: 1, pause: 20, rest, again: 5, look: 5, commandsMax: 100, slow: 200 },
+      times: { budget: 1000, after: 1, pause: 20, rest, again: 5, look: 5, commandsMax: 100, slow: 600 },
     };
     this.done = warmUp(options);
   }
@@ -73,8 +73,8 @@ it('a store with data: every thread at once', async () => {
 });
 
 it('an empty store: not before there is data and a pause; the others after a longer one', async () => {
-  const first = start({ isFirst: true, hasData: false, rest: 400 });
-  const second = start({ isFirst: false, hasData: false, rest: 400 });
+  const first = start({ isFirst: true, hasData: false, rest: 1500 });
+  const second = start({ isFirst: false, hasData: false, rest: 1500 });
   await sleep(50);
   assert.equal(first.steps + second.steps, 0);
   for (const thread of [first, second]) thread.hasData = true;

@@ -22,6 +22,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { lockDataDirectory } from '../../../workers/ring/data-lock.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
+import { until } from '../../support/waiting.ts';
 
 const script = new URL('../../../workers/ring/data-lock.ts', import.meta.url).href;
 /** For threads, which take what was built. */
@@ -157,12 +158,12 @@ test('data lock: of processes that start all the time and are killed at any mome
   });
   for (let i = 0; i < 6; i++) begin();
   await pause(4000);
+  await until('some have had it and were killed', () => killed > 6);
   isOver = true;
   const ends = [...children].map((child) => once(child, 'close'));
   for (const child of children) child.kill('SIGKILL');
   await Promise.all(ends);
   assert.deepEqual(new Set(told.trim().split('\n')), new Set(['held']));
-  assert.ok(killed > 6, `${killed} were killed`);
   const lock = await lockDataDirectory(dir);
   assert.deepEqual(readdirSync(dir), ['lock']);
   await lock.release();

@@ -252,7 +252,7 @@ test('ring: a batch that waits for more goes when its time has come', async (t) 
 test('ring: while commands keep coming, the log lets go of what is flushed and sweeps go on', async (t) => {
   const { ring } = await start(t, temporaryDirectory(), { threads: 1, limits: { batchMax: 1 } });
   const release = t.mock.method(CommandLog.prototype, 'release');
-  const count = 200;
+  const count = 400;
   await Promise.all(
     Array.from({ length: count }, (_, i) => ring.submit(submission(`n${i}`, { do: 'store slowly' }), false)),
   );
