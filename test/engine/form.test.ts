@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hasWellFormedEscapes, parseForm } from '../../engine/form.ts';
+import { processorTime } from '../support/processor-time.ts';
 
 test('form: names and values are decoded as UTF-8, + is a space', () => {
   const form = parseForm('command=replace+facts&c%C3%A9rt=%E6%97%A5&raw=ñ&plus=a%2Bb');
@@ -54,7 +55,7 @@ test('form: what has a broken escape is absent with its name, broken UTF-8 is no
 });
 
 test('form: a name that comes a hundred thousand times costs no more than that', () => {
-  const start = performance.now();
+  const spent = processorTime();
   assert.equal(parseForm('a=b&'.repeat(100_000)).get('a')?.length, 100_000);
-  assert.ok(performance.now() - start < 2000);
+  assert.ok(spent() < 2000);
 });

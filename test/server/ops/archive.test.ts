@@ -12,6 +12,7 @@ import { anonymizationProfiles } from '../../../server/ops/archive/profiles.ts';
 import { readTar, tarEnd, tarFile } from '../../../server/ops/archive/tar.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
 import { silentLogs } from '../../support/logs.ts';
+import { processorTime } from '../../support/processor-time.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { adminMounts, FakePool, request } from './support.ts';
 
@@ -110,7 +111,7 @@ test('tar: what extended headers say beside names and sizes costs an entry nothi
     Array.from({ length: 5000 }, (_, index) => `10 ${(first + index).toString(36).padStart(5, '0')}=\n`).join('');
   const entry = [...tarFile('a', Buffer.from('x'), 0)];
   const names: string[] = [];
-  const started = performance.now();
+  const spent = processorTime();
   const archive = Buffer.concat([
     ...[0, 5000, 10_000, 15_000].flatMap((first) => extended('g', many(first))),
     ...extended('g', '12 path=all\n'),
@@ -122,7 +123,7 @@ test('tar: what extended headers say beside names and sizes costs an entry nothi
     tarEnd(),
   ]);
   for await (const { name } of readTar(inChunks(archive, 65_536))) names.push(name);
-  assert.ok(performance.now() - started < 5000, `${performance.now() - started} ms`);
+  assert.ok(spent() < 5000, `${spent()} ms`);
   assert.deepEqual(names.slice(-3), ['all', 'one', 'all']);
   assert.equal(names.length, 1002);
 });
@@ -491,9 +492,9 @@ test('export: a long value is replaced by one as long, in time that grows with i
   const shown = (value: string): string =>
     Object.values(anonymizer('facts', { certname: 'a', values: { key: value } })['values'] as object)[0];
   const long = 'k'.repeat(1 << 20);
-  const began = performance.now();
+  const spent = processorTime();
   const first = shown(long);
-  assert.ok(performance.now() - began < 10_000);
+  assert.ok(spent() < 10_000);
   assert.equal(first.length, long.length);
   assert.equal(shown(long), first);
   assert.notEqual(shown(`${long.slice(1)}l`), first);
@@ -508,9 +509,9 @@ test('export: sources of logs are replaced word by word, whatever brackets are l
   assert.match(shown('/Stage[main]/File[/etc/motd]'), /^\/[A-Z]\w+[^/]+\/[A-Z]\w+[^/]+$/);
   assert.doesNotMatch(shown('Exec[4711'), /4711/);
   const open = '['.repeat(1 << 17);
-  const began = performance.now();
+  const spent = processorTime();
   assert.equal(shown(open, 'low'), open);
-  assert.ok(performance.now() - began < 2000);
+  assert.ok(spent() < 2000);
 });
 
 test('export: nodes are asked for in batches and a failing query cuts the archive short', async () => {

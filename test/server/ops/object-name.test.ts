@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { matchesName, parseObjectName } from '../../../server/ops/metrics/object-name.ts';
+import { processorTime } from '../../support/processor-time.ts';
 
 test('object name: properties are sorted in the canonical form', () => {
   const name = parseObjectName('d:type=T,name=n');
@@ -46,11 +47,11 @@ test('object name: quoted values keep commas, colons and escaped wildcards', () 
 
 test('object names: a pattern of many wildcards is answered at once', () => {
   const name = parseObjectName('puppetlabs.puppetdb.mq:name=replace catalog.9.processed');
-  const start = performance.now();
+  const spent = processorTime();
   for (const wild of ['*?'.repeat(300), `${'*a'.repeat(300)}z`, '*'.repeat(3000)]) {
     assert.equal(matchesName(parseObjectName(`${wild}:*`), name), /^\*+$/.test(wild), wild.slice(0, 10));
     assert.equal(matchesName(parseObjectName(`*:name=${wild}`), name), /^\*+$/.test(wild), wild.slice(0, 10));
   }
   assert.equal(matchesName(parseObjectName('*?*lab?.*:name=*9*s?d'), name), true);
-  assert.ok(performance.now() - start < 1000);
+  assert.ok(spent() < 1000);
 });

@@ -9,6 +9,7 @@ import {
   isParameterForm,
   type SentEnvelope,
 } from '../../../server/routes/envelope.ts';
+import { processorTime } from '../../support/processor-time.ts';
 
 const parameters = (query: string) => envelopeOfParameters(parseForm(query));
 const refused = (query: string): string => messageOf(() => parameters(query));
@@ -191,10 +192,10 @@ test('envelope: how long to wait is a floating-point text', () => {
 test('envelope: a very long time to wait is read as quickly as a short one', () => {
   const form = (seconds: string) =>
     parseForm(`command=replace_facts&version=5&certname=a&secondsToWaitForCompletion=${seconds}`);
-  const start = performance.now();
+  const spent = processorTime();
   assert.throws(() => envelopeOfParameters(form(`${'1'.repeat(200_000)}x`)), /must be a number in text form/);
   assert.equal(envelopeOfParameters(form('1'.repeat(200_000))).waitMs, 2 ** 31 - 1);
-  assert.ok(performance.now() - start < 2000);
+  assert.ok(spent() < 2000);
 });
 
 test('envelope: the one-body form takes its parts from the body, the payload as it was sent', () => {
@@ -220,9 +221,9 @@ test('envelope: the one-body form takes its parts from the body, the payload as 
 test('envelope: of a large one-body form nothing is made', () => {
   const values = `[${Array(500_000).fill('{"a":1.0}').join(',')}]`;
   const text = `{"payload":{"certname":"x","values":${values}},"version":5,"command":"replace facts","nothing":null}`;
-  const start = performance.now();
+  const spent = processorTime();
   const { envelope, payload } = readBody(text);
-  assert.ok(performance.now() - start < 2000);
+  assert.ok(spent() < 2000);
   assert.equal(envelope.certname, 'x');
   assert.equal(payload, `{"certname":"x","values":${values}}`);
   // The last of equal keys counts, in the payload too.

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { createExtHandler, createQueryHandler } from '../../../server/routes/query.ts';
 import { atEnd } from '../../support/endings.ts';
+import { processorTime } from '../../support/processor-time.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { RawClient } from '../../support/raw-client.ts';
 import { until } from '../../support/waiting.ts';
@@ -63,9 +64,9 @@ test('query: bodies are read where they mean something', async (t) => {
 test('query: a content type of much white space holds nobody up', async (t) => {
   const { port } = await start(t);
   const headers = { 'content-type': `a${' '.repeat(60_000)}b` };
-  const begun = performance.now();
+  const spent = processorTime();
   assert.equal((await ask(port, '/pdb/query/v3', { method: 'POST', headers, body: 'x' })).status, 404);
-  const ms = performance.now() - begun;
+  const ms = spent();
   assert.ok(ms < 2000, `${Math.round(ms)} ms`);
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { factsFilter } from '../../../../engine/ingest/command/blocklist.ts';
+import { processorTime } from '../../../support/processor-time.ts';
 
 const facts = {
   'db1-secret': 'x',
@@ -40,9 +41,9 @@ describe('facts that are not stored', () => {
 
   test('many values of one map go in time that grows with their number', () => {
     const packages = Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`p${i}`, { arch: 'x', version: i }]));
-    const start = performance.now();
+    const spent = processorTime();
     const kept = factsFilter(['packages\\..*\\.arch'], 'regex')({ packages }) as { packages: object };
-    assert.ok(performance.now() - start < 3000);
+    assert.ok(spent() < 3000);
     assert.deepEqual(Object.values(kept.packages)[7], { version: 7 });
     assert.equal(Object.keys(kept.packages).length, 8000);
   });

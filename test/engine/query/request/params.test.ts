@@ -4,6 +4,7 @@ import { Float } from '../../../../engine/json/value.ts';
 import { QueryError } from '../../../../engine/query/errors.ts';
 import { type QueryParams, readParams } from '../../../../engine/query/request/params.ts';
 import type { ParamSet } from '../../../../schemas/query-routes.ts';
+import { processorTime } from '../../../support/processor-time.ts';
 
 function get(queryString: string, set: ParamSet = 'typical', method = 'GET'): QueryParams {
   return readParams({ method, path: '', api: 'query', queryString, body: null }, set, {
@@ -168,12 +169,12 @@ describe('parameters of a URL', () => {
       refusal(() => get('limit&limit=3')),
       "Query parameter 'limit' was sent more than once",
     );
-    const start = performance.now();
+    const spent = processorTime();
     assert.match(
       refusal(() => get('limit=1&'.repeat(100_000))),
       /more than once/,
     );
-    assert.ok(performance.now() - start < 2000, 'a hundred thousand of them cost too much');
+    assert.ok(spent() < 2000, 'a hundred thousand of them cost too much');
   });
 
   it('other methods than GET and POST are refused', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EntityName } from '../../../../schemas/entities.ts';
+import { processorTime } from '../../../support/processor-time.ts';
 import { entity, entityError, keys } from './support.ts';
 
 describe('projection', () => {
@@ -276,9 +277,9 @@ describe('grouping', () => {
   it('grouping: by very many members, in a time that grows as their number does', () => {
     const members = Array.from({ length: 20_000 }, (_, i) => `facts.f${i}`);
     const query = JSON.stringify(['extract', [['function', 'count'], ...members], ['group_by', ...members]]);
-    const began = performance.now();
+    const spent = processorTime();
     assert.equal(entity('inventory', query).groupBy?.length, members.length);
     // Each compared with each other takes minutes.
-    assert.ok(performance.now() - began < 20_000);
+    assert.ok(spent() < 20_000);
   });
 });

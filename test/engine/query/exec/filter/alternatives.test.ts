@@ -8,6 +8,7 @@ import { END, ROW } from '../../../../../engine/query/exec/sources/cursor.ts';
 import { TreeRows } from '../../../../../engine/query/exec/sources/rows.ts';
 import { Source } from '../../../../../engine/query/exec/sources/source.ts';
 import type { Filter } from '../../../../../engine/query/tree.ts';
+import { processorTime } from '../../../../support/processor-time.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 import { ask, catalog, contextOptions, newFleet } from '../../request/fleet.ts';
 
@@ -171,24 +172,24 @@ describe('very many alternatives that compare a text each', () => {
     }
     const ctx = new ExecContext(fleet.partitions, contextOptions);
     const scope = scopeOf(ctx, 'resources');
-    const began = performance.now();
+    const spent = processorTime();
     compileFilter(or(...arms), scope);
     const rows = new TreeRows(new Source({ entity: 'resources', filter: nested }, ctx));
     let found = 0;
     for (let step = rows.next(); step !== END; step = rows.next()) if (step === ROW) found++;
     assert.equal(found, 1);
     // Seconds, and a heap that is full, when every text has its alternatives compiled for itself.
-    assert.ok(performance.now() - began < 5000);
+    assert.ok(spent() < 5000);
     ctx.close();
   });
 
   it('nested deeply among conditions they cost little, and others have their turns', () => {
     let query: unknown = ['or', ['=', 'certname', 'a'], ['=', 'type', 'File']];
     for (let i = 0; i < 240; i++) query = ['or', ['=', 'certname', `c${i}`], ['and', query, ['=', 'line', i]]];
-    const began = performance.now();
+    const spent = processorTime();
     const { head, text } = ask(fleet, { path: '/resources', query: { query: JSON.stringify(query) } });
     assert.deepEqual([head.status, text], [200, '[]']);
     // Without what is kept of the parts: half a minute.
-    assert.ok(performance.now() - began < 10_000);
+    assert.ok(spent() < 10_000);
   });
 });

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { Float } from '../../../../../engine/json/value.ts';
 import { FALSE, TRUE, type Truth, UNKNOWN } from '../../../../../engine/query/exec/filter/truth.ts';
 import { keyOf, ValueSet } from '../../../../../engine/query/exec/filter/value-set.ts';
+import { processorTime } from '../../../../support/processor-time.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 
 type Tuple = readonly (string | null)[];
@@ -85,13 +86,13 @@ describe('tuples of a subquery', () => {
         [`other ${title}`, null],
       ]),
     );
-    const began = performance.now();
+    const spent = processorTime();
     for (const title of titles) {
       assert.equal(set.has([title, null]), UNKNOWN);
       assert.equal(set.has([`no ${title}`, null]), FALSE);
       assert.equal(set.has([`other ${title}`, '/site.pp']), UNKNOWN);
     }
     // A look at each tuple for each of them takes minutes.
-    assert.ok(performance.now() - began < 20_000);
+    assert.ok(spent() < 20_000);
   });
 });
