@@ -22,6 +22,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { digestOf, filesBelow } from '../../../engine/backup/tree.ts';
 import { DeadLetters } from '../../../engine/inbox/dead-letters.ts';
+import { DataFile } from '../../../engine/store/file/data-file.ts';
 import { openEnvironment } from '../../../engine/store/file/lmdb.ts';
 import { openStoreInfo } from '../../../engine/store/file/store-info.ts';
 import { body, envelope } from '../../engine/inbox/support.ts';
@@ -339,11 +340,15 @@ describe('check', () => {
     const file = join(data, 'partition-001', 'data.mdb');
     const whole = readFileSync(file);
     const random = new Random(testSeed('check'));
+    const pages = new DataFile(file);
+    const root = Number(pages.meta().main.root);
+    pages.close();
     let told = 0;
     for (let round = 0; round < 12; round++) {
       const bytes = Buffer.from(whole);
-      const from = random.between(2, whole.length / 4096 - 2) * 4096;
-      // Whole pages from the second round on, and only values in the first ones.
+      // The last one is in use; others may be free.
+      const from = (round === 11 ? root : random.between(2, whole.length / 4096 - 2)) * 4096;
+      // Only values in the first rounds, then whole pages.
       const size = round < 4 ? random.between(1, 200) : 4096;
       for (let i = 0; i < size; i++)
         bytes[from + (round < 4 ? 4096 - size : 0) + i] = round % 2 === 0 ? 0 : random.below(256);
