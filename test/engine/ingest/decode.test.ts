@@ -339,6 +339,7 @@ test('decode: catalogs that are valid and cannot be stored', () => {
     [{ title: 'a\u0000b' }, 'title contains a NUL character, which cannot be stored.'],
     [{ type: null }, 'type is missing.'],
     [{ title: [] }, 'title is no text.'],
+    [{ title: false }, 'title is no text.'],
     [{ exported: undefined }, 'exported is missing, or no Boolean.'],
     [{ file: [] }, 'file is no text.'],
     [{ file: {} }, 'file is no text.'],
@@ -376,6 +377,9 @@ test('decode: what is empty passes for an empty list or map, a scalar file for i
     [5, 1.5, true, false].map((file) => body({ file })?.file),
     ['5', '1.5', 'true', 'false'],
   );
+  const endless = JSON.stringify(catalogPayload({ resources: [resource({ title: 'NUMBER' })] }));
+  const { resources } = catalog(submit('replace catalog', endless.replace('"NUMBER"', '-1e400'))).contents(() => 0);
+  assert.equal(resources[0]?.title, '-Infinity');
 });
 
 test('decode: resources are stored in column form', () => {

@@ -195,8 +195,8 @@ function decodedResource(
   const item = recall(ref);
   const body = item === 0 ? storedResource(placed, certname, columns) : null;
   return {
-    type: columnText(type, 'type', columns),
-    title: columnText(title, 'title', columns),
+    type: nameText(type, 'type', columns),
+    title: nameText(title, 'title', columns),
     ref,
     item,
     body,
@@ -222,8 +222,8 @@ function storedResource(placed: PlacedResource, certname: string, columns: Colum
   const sent = sentOf(placed, certname);
   const { exported, file, line, parameters: stored } = sent instanceof PlainParts ? sent : columnsOf(sent, columns);
   return {
-    type: columnText(type, 'type', columns),
-    title: columnText(title, 'title', columns),
+    type: nameText(type, 'type', columns),
+    title: nameText(title, 'title', columns),
     hash: resourceHash(identityText(type), identityText(title), parameters),
     tags: shared,
     ownTag,
@@ -258,6 +258,12 @@ function parametersText(parameters: JsonObject, columns: Columns): string {
 const identityText = (value: JsonValue | undefined): string =>
   typeof value === 'string' ? quote(value) : canonicalK(value ?? null);
 
+/** What is false names no resource. */
+function nameText(value: JsonValue | undefined, name: string, columns: Columns): string {
+  if (value === false) columns.refuse(`${name} is no text.`);
+  return columnText(value, name, columns);
+}
+
 /** Numbers and Booleans are taken as types, titles and files, and stored as their text. */
 function columnText(value: JsonValue | undefined, name: string, columns: Columns): string {
   if (typeof value === 'string') return columns.text(value, name);
@@ -265,7 +271,9 @@ function columnText(value: JsonValue | undefined, name: string, columns: Columns
     columns.refuse(`${name} is ${value === null || value === undefined ? 'missing' : 'no text'}.`);
     return '';
   }
-  return canonicalK(value);
+  const text = canonicalK(value);
+  // Infinity, of which JSON has no number.
+  return text.startsWith('"') ? text.slice(1, -1) : text;
 }
 
 /** As texts, 5 and "5" are the same title after all. */
