@@ -326,12 +326,14 @@ test('log damage: in the last group, which nothing behind it proves, what is cut
     cpSync(dir, damaged, { recursive: true });
     const path = file.replace(dir, damaged);
     damage(path);
-    const { log, seqs, lines } = await openAt(damaged, [7, 7]);
+    const files = faultyFiles();
+    const { log, seqs, lines } = await openAt(damaged, [7, 7], { files });
     assert.deepEqual(seqs, [1, 2, 3, 4, 5, 6, 7]);
     assert.deepEqual(lines, [
       `info ${path}: offset ${offset}: ${what}; cut off: nothing tells that it was acknowledged`,
     ]);
     assert.equal(readFileSync(path).length, offset);
+    assert.equal(files.calls.get('datasync'), 1, 'it is cut off for good');
     await log.close();
   }
 });

@@ -448,6 +448,7 @@ for (const [code, segmentsThen] of [
       assert.match((result as PromiseRejectedResult).reason.message, new RegExp(code));
     }
     files.failing.clear();
+    assert.equal(files.calls.get('datasync') ?? 0, segmentsThen === 1 ? 1 : 0, 'what is cut off is so for good');
     assert.equal(await log.recover(), true);
     await log.append(envelope('d'), body('after'));
     await log.close();
@@ -457,6 +458,24 @@ for (const [code, segmentsThen] of [
     await again.close();
   });
 }
+
+test('log: seqs go on behind those of what was refused, also when the log was opened in between', async () => {
+  const dir = temporaryDirectory();
+  const files = faultyFiles();
+  const log = await openTestLog(dir, { files });
+  await log.append(envelope('a'), body('before'));
+  files.failing.set('writev', 'EIO');
+  await assert.rejects(log.append(envelope('b'), body('refused')), StreamUnavailable);
+  files.failing.clear();
+  assert.equal(await log.recover(), true);
+  await log.close();
+  const next = await openTestLog(dir);
+  assert.equal(await next.append(envelope('c'), body('after')), 3);
+  await next.close();
+  const again = await openTestLog(dir);
+  assert.deepEqual(texts(again, delivered(again)), ['before', 'after']);
+  await again.close();
+});
 
 test('log: when even cutting fails, the next segment disowns the tail', async () => {
   const dir = temporaryDirectory();

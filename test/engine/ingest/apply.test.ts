@@ -410,6 +410,15 @@ test('apply: an expired node comes back with data newer than its expiry only', (
   assert.equal(store.state, 'inactive');
   store.apply(facts(21));
   assert.deepEqual([store.node()?.deactivated, store.node()?.expired], [null, null]);
+  // Of two times that one is equal says nothing.
+  for (const [deactivated, expired] of [
+    [at(30), at(25)],
+    [at(25), at(30)],
+  ] as const) {
+    expire(deactivated, expired);
+    store.apply(facts(30));
+    assert.deepEqual([store.node()?.deactivated, store.node()?.expired], [null, null]);
+  }
 });
 
 test('apply: expiration settings move with strictly newer times only', () => {

@@ -178,13 +178,16 @@ test('commands: with rejection on, the declared size decides first, then the byt
   assert.equal((await post(FACTS, { body: 'x'.repeat(101), headers: { 'x-uncompressed-length': '5' } })).status, 413);
   assert.equal((await post(FACTS, { body: 'x'.repeat(100), headers: chunked })).status, 200);
   assert.equal((await post(FACTS, { body: 'x'.repeat(100), headers: { 'x-uncompressed-length': '100' } })).status, 200);
-  const payload = JSON.stringify({ certname: 'a', x: 'y'.repeat(40) });
-  const old = await post('/pdb/cmd/v1', {
-    body: `{"command":"replace facts","version":5,"payload":${payload}}`,
-    headers: chunked,
-  });
-  assert.equal(old.status, 413);
-  assert.equal(ring.submissions.length, 2);
+  // A payload within a body counts twice its characters.
+  for (const [length, status] of [
+    [51, 413],
+    [50, 200],
+  ] as const) {
+    const payload = `{"certname":"a"${' '.repeat(length - 16)}}`;
+    const body = `{"command":"replace facts","version":5,"payload":${payload}}`;
+    assert.equal((await post('/pdb/cmd/v1', { body, headers: chunked })).status, status);
+  }
+  assert.equal(ring.submissions.length, 3);
 });
 
 test('commands: without rejection only the bound of all bodies holds', async (t) => {
@@ -197,9 +200,12 @@ const WAIT = `${FACTS}&secondsToWaitForCompletion=30`;
 
 test('commands: a client that waits learns that its command was processed', async (t) => {
   const { ring, post } = await start(t);
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
   const answer = await post(WAIT, { body: '{}' });
   assert.equal(answer.status, 200);
   assert.equal(answer.text, `{\n  "uuid" : "${UUID}",\n  "processed" : true,\n  "timed_out" : false\n}`);
+  assert.equal(timers(), before, 'nothing is left of the wait');
   assert.deepEqual(ring.waits, [true]);
   await post(`${FACTS}&secondsToWaitForCompletion=0`, { body: '{}' });
   assert.deepEqual(ring.waits, [true, false]);
@@ -269,6 +275,8 @@ test('commands: a checksum is verified only where that is asked for', async (t) 
   assert.equal(wrong.status, 400);
   assert.match(JSON.parse(wrong.text).error, /^Checksum 0{40} does not match the payload/);
   assert.equal((await strict.post(`${FACTS}&checksum=${sha}`, { body: 'no gzip', headers })).status, 400);
+  const narrow = await start(t, { verifyChecksum: true, decompressedMax: body.length });
+  assert.equal((await narrow.post(`${FACTS}&checksum=${sha}`, { body: gzipSync(body), headers })).status, 200);
   // Nor is more unpacked than a command may be.
   const large = await strict.post(`${FACTS}&checksum=${sha}`, { body: gzipSync(Buffer.alloc(4 << 20)), headers });
   assert.equal(large.status, 400);

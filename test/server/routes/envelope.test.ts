@@ -183,8 +183,8 @@ test('envelope: how long to wait is a floating-point text', () => {
   const wait = (text: string): number =>
     parameters(`command=replace_facts&version=5&certname=a&secondsToWaitForCompletion=${text}`).waitMs;
   assert.deepEqual(
-    ['0', '-3', '0.5', '2e1', '.25', '1.', '1e300', '5d', '+7'].map((text) => wait(encodeURIComponent(text))),
-    [0, 0, 500, 20_000, 250, 1000, 2 ** 31 - 1, 5000, 7000],
+    ['0', '-3', '0.5', '2e1', '.25', '1.', '1e300', '5d', '+7', '1e-9'].map((text) => wait(encodeURIComponent(text))),
+    [0, 0, 500, 20_000, 250, 1000, 2 ** 31 - 1, 5000, 7000, 1],
   );
   for (const text of ['abc', '', '1,5', 'NaN']) assert.throws(() => wait(text), EnvelopeError, text);
 });
@@ -261,8 +261,26 @@ test('envelope: what is wrong with the one-body form', () => {
     refusedBody('{"command":{"a":1},"version":5,"payload":{"certname":["b",{"c":null}]}}'),
     /^Command \{"a" 1\} for certname \["b" \{"c" nil\}\] is invalid\. Certname must be/,
   );
-  assert.match(
-    refusedBody('{"command":"replace facts","version":5,"payload":{}}'),
-    /missing required parameters: certname\.$/,
-  );
+  for (const members of [
+    '"payload":{}',
+    '"payload":{},"certname":"c"',
+    '"payload":{"certname":null}',
+    '"payload":{"certname":"c"},"payload":{}',
+  ]) {
+    assert.equal(
+      refusedBody(`{"command":"replace facts","version":5,${members}}`),
+      'Command "replace facts" for certname nil is invalid. Command is missing required parameters: certname.',
+      members,
+    );
+  }
+  for (const missing of [
+    '"command":false,"version":5',
+    '"command":"replace facts","version":false',
+    '"command":"replace facts","version":5,"payload":false',
+    '"command":"replace facts","version":5,"payload":null',
+  ])
+    assert.ok(one(missing).endsWith(required), missing);
+  const many = Array.from({ length: 150 }, (_, i) => `"m${i}":1`).join();
+  const named = one(`"command":"replace facts","version":5,${many}`).match(/m\d+/g) ?? [];
+  assert.ok(named.length > 50 && named.length <= 100, `${named.length} of many are named`);
 });

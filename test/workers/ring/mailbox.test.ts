@@ -167,6 +167,15 @@ test('mailbox: it presses with a full batch, with one that must go alone, and wh
   assert.equal(box.isPressing, false, 'dropped');
 });
 
+test('mailbox: whether what comes next is feared says the first command to be executed', () => {
+  const box = mailbox();
+  assert.equal(box.isNextFeared, false);
+  box.push({ ...entry('n', { producerTimestamp: 1 }), feared: true });
+  assert.equal(box.isNextFeared, true);
+  box.push(entry('n', { producerTimestamp: 2 }));
+  assert.equal(box.isNextFeared, false, 'it is obsolete');
+});
+
 test('mailbox: long queues keep their order through many takes', () => {
   const box = mailbox(7, 1e9);
   const wanted: number[] = [];

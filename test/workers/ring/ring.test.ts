@@ -499,6 +499,7 @@ test('ring: what was applied before a start neither counts again nor supersedes 
   await first.ring.stop();
   rmSync(join(dir, FAULT_FILE));
 
+  const release = t.mock.method(CommandLog.prototype, 'release');
   const second = await start(t, dir, { times: slow });
   await until('depth 0', () => second.ring.depth === 0);
   for (const name of ['ignored', 'invalidated']) {
@@ -506,6 +507,7 @@ test('ring: what was applied before a start neither counts again nor supersedes 
   }
   assert.equal(second.metrics.meter('mq', 'global.processed').count, 2);
   await second.ring.stop();
+  assert.equal(release.mock.callCount(), 4, 'the log need keep none of them');
   assert.equal((await applications(dir)).get(waiting.envelope.uuid), 1);
 });
 
