@@ -160,7 +160,6 @@ function removeNode(batch: Batch, id: NodeId, record: NodeRecord, room: Room): b
   batch.setEdges(id, NOTHING);
   batch.setFacts(id, NOTHING);
   batch.setPackages(id, NOTHING);
-  batch.setInputs(id, null);
   batch.deleteNode(id);
   return true;
 }

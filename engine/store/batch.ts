@@ -230,10 +230,9 @@ export class Batch {
     this.partition.tables[MEMO_TABLES[kind]].putSync(node, Buffer.from(text, 'latin1'));
   }
 
-  /** Stored JSON text `[[type, name], ...]`, or null for none. */
-  setInputs(node: NodeId, text: string | null): void {
-    if (text === null) this.partition.tables.inputs.removeSync(node);
-    else this.partition.tables.inputs.putSync(node, Buffer.from(text, 'utf8'));
+  /** Stored JSON text `[[type, name], ...]`. */
+  setInputs(node: NodeId, text: string): void {
+    this.partition.tables.inputs.putSync(node, Buffer.from(text, 'utf8'));
   }
 
   /** Id of a fact name, new if need be. */

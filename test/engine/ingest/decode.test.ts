@@ -88,6 +88,14 @@ test('decode: what is labelled gzip and is not may be tried again, damaged gzip 
 });
 
 test('decode: a body may not be larger than the limit, nor inflate beyond it', () => {
+  const payload = Buffer.from(JSON.stringify(factsPayload()));
+  for (const command of [
+    submit('replace facts', payload),
+    submit('replace facts', gzipSync(payload), { gzip: true }),
+  ]) {
+    assert.equal(decodeCommand(command, { ...SETTINGS, decompressedMax: payload.length }, null).kind, 'facts');
+    assert.equal(failure(command, { ...SETTINGS, decompressedMax: payload.length - 1 }).kind, 'too-large');
+  }
   const large = submit('replace facts', Buffer.alloc(1_000_001, ' '));
   assert.equal(failure(large, { ...SETTINGS, decompressedMax: 1_000_000 }).kind, 'too-large');
   const bomb = gzipSync(Buffer.alloc(5_000_000, ' '));

@@ -221,6 +221,7 @@ test('retention: a deleted node leaves nothing, and older data is taken again', 
   const partition = newPartition(
     facts('c', at(5), { values: { a: { b: 1 } }, package_inventory: [['p', '1', 'apt']] }),
     submit('replace catalog', catalogPayload({ producer_timestamp: at(5) })),
+    submit('replace catalog inputs', { certname: 'c', catalog_uuid: '1'.repeat(32), inputs: [['h', 'x']] }),
     ...reports,
     facts('other', at(5), { values: { a: { b: 1 } } }),
   );
@@ -237,6 +238,12 @@ test('retention: a deleted node leaves nothing, and older data is taken again', 
     reports: 0,
     events: 0,
   });
+  const rows = ['inputs', 'catalog_memo', 'factset_memo', 'resource_known'] as const;
+  assert.deepEqual(
+    rows.map((table) => partition.tables[table].getCount()),
+    [0, 0, 1, 0],
+    'the factset of the other node has one',
+  );
   assert.deepEqual(run(deleteNode(partition, 'c')), { changed: 0, steps: 1 });
   apply(partition, facts('c', at(1)));
   assert.deepEqual(certnames(partition, 'all'), ['c', 'other']);

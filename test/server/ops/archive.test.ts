@@ -49,6 +49,8 @@ test('tar: what is written is read back, long and foreign names included, in chu
 test('tar: a name is as long as a certname may be', async () => {
   const files = { [`${'n'.repeat(1 << 20)}.json`]: '{}', after: '' };
   assert.deepEqual(await untar(tarOf(files), 65_536), files);
+  const ofAnyLength = Object.fromEntries(Array.from({ length: 1100 }, (_, length) => [`é${'n'.repeat(length)}`, '']));
+  assert.deepEqual(await untar(tarOf(ofAnyLength), 65_536), ofAnyLength);
 });
 
 test('tar: names split over the header, GNU long names and entries that are no files are understood', async () => {

@@ -12,9 +12,11 @@ type Asked = Extract<ToActor, { kind: 'sweep' }>;
 /** Partitions whose actors answer at once: a text is why the sweep fails, a number the day that a `find…` finds. */
 function sweepsOf(answers: readonly (number | string)[], states: readonly Partial<Slot>[] = []) {
   const asked: [number, string][] = [];
+  const days: number[] = [];
   const slots = answers.map((answer, slot) => {
     const post = (message: Asked): void => {
       asked.push([slot, message.sweep.kind]);
+      if ('day' in message.sweep) days.push(message.sweep.day);
       const error = typeof answer === 'string' ? answer : null;
       const day = typeof answer === 'number' && message.sweep.kind.startsWith('find') ? answer : null;
       const changed = error === null && day === null ? 1 : 0;
@@ -29,7 +31,7 @@ function sweepsOf(answers: readonly (number | string)[], states: readonly Partia
     } as unknown as Slot;
   });
   const sweeps = new Sweeps(slots, () => slots[0]!);
-  return { sweeps, slots, asked };
+  return { sweeps, slots, asked, days };
 }
 
 test('sweeps: what fails in one partition is done in the others, and told', async () => {
@@ -54,13 +56,14 @@ test('sweeps: what fails in one partition is done in the others, and told', asyn
 });
 
 test('sweeps: the limit of a purge is for all partitions together, the oldest day goes in all', async () => {
-  const { sweeps, asked } = sweepsOf([9, 7, 8]);
+  const { sweeps, asked, days } = sweepsOf([9, 7, 8]);
   assert.equal(await sweeps.run({ kind: 'purge_nodes', batchLimit: 2 }), 2);
   assert.deepEqual(asked.splice(0), [
     [0, 'purge_nodes'],
     [1, 'purge_nodes'],
   ]);
   assert.equal(await sweeps.run({ kind: 'purge_reports' }), 3);
+  assert.deepEqual(days, [7, 7, 7]);
 });
 
 test('sweeps: a partition that cannot be opened is not waited for, one that is being opened is', async () => {

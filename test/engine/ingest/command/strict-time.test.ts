@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { strictTimeAt } from '../../../../engine/ingest/command/validate.ts';
+import { strictTime, strictTimeAt } from '../../../../engine/ingest/command/validate.ts';
 import { parseStrict } from '../../../../engine/time.ts';
 
 const minute = fc.constantFrom(
@@ -39,4 +41,20 @@ test('strict times: from bytes as from texts, in any order', () => {
     }),
     { numRuns: 3000 },
   );
+});
+
+test('strict times: of texts that never come again few are remembered', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const used = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const read = (from: number, to: number): void => {
+    for (let ms = from; ms < to; ms++) assert.equal(strictTime(new Date(ms).toISOString()), ms);
+  };
+  read(0, 10_000);
+  const before = used();
+  read(10_000, 200_000);
+  assert.ok(used() - before < 5e6, `${used() - before} bytes`);
 });
