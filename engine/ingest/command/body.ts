@@ -42,9 +42,8 @@ export function payloadBytes(
   try {
     const payload = gunzipSync(bytes, options);
     if (payload.length === sizeField && !(payload.length > 0 && isFirstEmpty)) return payload;
-  } catch (error) {
-    // What follows the first member may be anything: only the careful way can tell whether the first one is damaged.
-    if (isTooLarge(error)) throw tooLarge(sizeMax);
+  } catch {
+    // What follows the first member may be anything: only the careful way can tell whether the first one is damaged, or too large.
   }
   return firstMember(bytes, headerSize, options, sizeMax);
 }
@@ -67,7 +66,8 @@ function firstMember(bytes: Buffer, headerSize: number, options: ZlibOptions, si
   try {
     inflated = inflateRawSync(bytes.subarray(headerSize), { ...options, info: true }) as unknown as typeof inflated;
   } catch (error) {
-    if (isTooLarge(error)) throw tooLarge(sizeMax);
+    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new CommandFailure('too-large', `The body decompresses to more than ${sizeMax} bytes.`);
     throw new CommandFailure('unreadable', `The gzip data is damaged: ${(error as Error).message}.`);
   }
   const payload = inflated.buffer;
@@ -78,11 +78,6 @@ function firstMember(bytes: Buffer, headerSize: number, options: ZlibOptions, si
   if (!intact) throw new CommandFailure('unreadable', 'The gzip data is damaged: checksum or size do not match.');
   return payload;
 }
-
-const isTooLarge = (error: unknown): boolean => (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE';
-
-const tooLarge = (sizeMax: number): CommandFailure =>
-  new CommandFailure('too-large', `The body decompresses to more than ${sizeMax} bytes.`);
 
 const FHCRC = 2;
 const FEXTRA = 4;

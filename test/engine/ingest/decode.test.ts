@@ -101,6 +101,9 @@ test('decode: a body may not be larger than the limit, nor inflate beyond it', (
   const bomb = gzipSync(Buffer.alloc(5_000_000, ' '));
   const command = submit('replace facts', bomb, { gzip: true });
   assert.equal(failure(command, { ...SETTINGS, decompressedMax: 1_000_000 }).kind, 'too-large');
+  // What follows the first member is not looked at, however large it is.
+  const followed = submit('replace facts', Buffer.concat([gzipSync(payload), bomb]), { gzip: true });
+  assert.equal(decodeCommand(followed, { ...SETTINGS, decompressedMax: 1_000_000 }, null).kind, 'facts');
   const lying = Buffer.from(bomb);
   lying.writeUInt32LE(10, lying.length - 4);
   assert.equal(failure(submit('replace facts', lying, { gzip: true })).kind, 'unreadable');
