@@ -56,9 +56,15 @@ const TEXTS: readonly (readonly [string, string | null, string | null])[] = [
   ['2024-01-01T00:00:00+0200', null, '2023-12-31T22:00:00Z'],
   ['2024-01-01T00:00:00+24:00', null, null],
   ['2024-01-01T00:00:00+02:60', null, null],
+  ['2024-01-01T00:00:00+02:00:60', null, null],
+  ['2024-01-01T00:00:00+18', '2023-12-31T06:00:00Z', '2023-12-31T06:00:00Z'],
+  ['2024-01-01T00:00:00+18:01', null, '2023-12-31T05:59:00Z'],
+  ['2024-01-01T00:00:00+18:00:01', null, '2023-12-31T05:59:59Z'],
   ['2024-01-01T24:00:00Z', '2024-01-02T00:00:00Z', null],
   ['2024-01-01T24:00:01Z', null, null],
+  ['2024-01-01T24:00Z', null, null],
   ['2024-12-31T23:59:60Z', '2024-12-31T23:59:59Z', null],
+  ['2024-12-31T22:59:60Z', null, null],
   ['2024-01-01T00:00:61Z', null, null],
   ['2024-01-01T00:00:00', null, '2024-01-01T00:00:00Z'],
   ['2024-01-01T00:00:00.123', null, '2024-01-01T00:00:00.123Z'],
@@ -192,6 +198,7 @@ describe('time: reading', () => {
   it('takes integers as epoch milliseconds and no other JSON value', () => {
     assert.equal(parseLenient(1_704_067_200_000), 1_704_067_200_000);
     assert.equal(parseLenient(-1), -1);
+    for (const last of [-8.64e15, 8.64e15]) assert.equal(parseLenient(last), last);
     const others: JsonValue[] = [1.5, new Float(1), 10n ** 20n, 9e15, true, false, null, [], {}];
     for (const other of others) assert.equal(parseLenient(other), null);
   });
