@@ -62,6 +62,39 @@ test('access: a client that the allowlist lacks is logged with its address', () 
   assert.deepEqual(lines, [[{ address: '192.0.2.9' }, 'other rejected by certificate allowlist /list']]);
 });
 
+test('access: a path is decoded before the rules see it', () => {
+  const { access } = accessOf([]);
+  let letIn = 0;
+  const { handler } = access.guard({ prefix: '/metrics', handler: () => void letIn++ });
+  const text = `authorization { version: 1, rules: [
+    { name: r, sort-order: 1, match-request: { path: /metrics/v2/read, type: path }, deny: "*" }
+    { name: m, sort-order: 2, match-request: { path: /metrics, type: path }, allow-unauthenticated: true } ] }`;
+  const log = { warn: () => {} } as unknown as Logger;
+  access.replace({ allowlist: null, rules: readRules(parseHocon(text, 'auth.conf'), []), log });
+  for (const path of ['/metrics/v2/read', '/metrics/v2/%72ead', '/metrics%2fv2/rea%64/x'])
+    void handler({ ...exchangeOf('right'), path });
+  assert.equal(letIn, 0);
+  for (const path of ['/metrics/v2/list', '/metrics/v2/%6cist', '/metrics/%'])
+    void handler({ ...exchangeOf('right'), path });
+  assert.equal(letIn, 3);
+});
+
+test('access: without rules only metrics over HTTPS need a certificate', () => {
+  const { access } = accessOf([]);
+  access.replace({ allowlist: null, rules: null, log: { warn: () => {} } as unknown as Logger });
+  const asked = (path: string, listener: Exchange['listener'], clientName: string | null): boolean => {
+    let letIn = false;
+    const prefix = `/${path.split('/')[1]}`;
+    const { handler } = access.guard({ prefix, handler: () => void (letIn = true) });
+    void handler({ ...exchangeOf(clientName), path, listener });
+    return letIn;
+  };
+  assert.equal(asked('/metrics/v2/list', 'https', null), false);
+  assert.equal(asked('/metrics/v2/list', 'https', 'any'), true);
+  assert.equal(asked('/metrics/v2/list', 'http', null), true);
+  assert.equal(asked('/status/v1/simple', 'https', null), true);
+});
+
 test('access: behind a proxy the certificate in X-Client-Cert decides', { skip: opensslMissing() }, () => {
   const certificates = makeCertificates();
   const text = `authorization { version: 1, allow-header-cert-info: true, rules: [
@@ -71,15 +104,16 @@ test('access: behind a proxy the certificate in X-Client-Cert decides', { skip: 
   let letIn = 0;
   const { handler } = access.guard({ prefix: '/metrics', handler: () => void letIn++ });
   const certOf = (name: string) => encodeURIComponent(certificates.client(name).cert.toString());
-  const ask = (cert: string, verify = 'SUCCESS') => {
+  const ask = (cert: string, verify = 'SUCCESS', clientName: string | null = null) => {
     const headers: Record<string, string> = { 'x-client-verify': verify, 'x-client-dn': 'CN=x', 'x-client-cert': cert };
     letIn = 0;
-    void handler({ ...exchangeOf(null), header: (name) => headers[name] ?? '' });
+    void handler({ ...exchangeOf(clientName), header: (name) => headers[name] ?? '' });
     return letIn === 1;
   };
   assert.equal(ask(certOf('extended')), true);
   assert.equal(ask(certOf('extended'), 'NONE'), false);
   assert.equal(ask(certOf('right')), false);
+  assert.equal(ask(certOf('extended'), 'SUCCESS', 'own'), false, 'a certificate of its own counts');
   for (const cert of ['', 'x', '%', '%00']) assert.equal(ask(cert), false, cert);
   rmSync(certificates.folder, { recursive: true });
 });
