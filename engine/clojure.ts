@@ -33,7 +33,7 @@ export function printAlone(value: JsonValue): string {
   if (typeof value === 'bigint') return value.toLocaleString('en-US');
   if (isNumber(value)) {
     const plain = value instanceof Float ? value.value : value;
-    return plain.toLocaleString('en-US', { maximumFractionDigits: 3 });
+    return plain.toLocaleString('en-US', { maximumFractionDigits: 3, roundingMode: 'halfEven' });
   }
   return printClojure(value);
 }

@@ -22,6 +22,9 @@ describe('clojure notation', () => {
     assert.equal(printAlone(null), 'null');
     assert.equal(printAlone(-1000), '-1,000');
     assert.equal(printAlone(json('123456789012345678901')), '123,456,789,012,345,678,901');
+    // Java's format of numbers: three places, and from the middle between two of them to the even one.
+    const rounded = ['1234.56789', '0.0625', '0.1875', '-0.0004', '2.0'].map((text) => printAlone(json(text)));
+    assert.deepEqual(rounded, ['1,234.568', '0.062', '0.188', '-0', '2']);
     assert.equal(printAlone([null, 'x']), '[nil "x"]');
   });
 
