@@ -245,6 +245,26 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     await assert.rejects(raw(text, { maxVersion: 'TLSv1.1' }));
   });
 
+  test('a session is not resumed: its certificate would not be looked at again', async () => {
+    const isReused = (maxVersion: 'TLSv1.2' | 'TLSv1.3', before: Buffer | null) =>
+      new Promise<{ readonly reused: boolean; readonly session: Buffer | undefined }>((resolve, reject) => {
+        const credentials = { ...certificates.client('right'), ca: readFileSync(certificates.ca), maxVersion };
+        const session = before === null ? {} : { session: before };
+        const socket = connect({ host: '127.0.0.1', port: gate.port, ...credentials, ...session });
+        let last: Buffer | undefined;
+        socket.on('session', (given: Buffer) => (last = given));
+        socket.on('secureConnect', () =>
+          socket.write('GET /pdb/meta HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+        );
+        socket.on('end', () => resolve({ reused: socket.isSessionReused(), session: last ?? socket.getSession() }));
+        socket.on('error', reject).resume();
+      });
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const { session = null } = await isReused(version, null);
+      assert.equal((await isReused(version, session)).reused, false, version);
+    }
+  });
+
   test('each of the suites for TLS 1.2 that are offered by default can be agreed on', async (t) => {
     const files = { cert: certificates.path('rsa', 'pem'), key: certificates.path('rsa', 'key') };
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
