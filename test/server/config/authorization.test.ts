@@ -85,6 +85,14 @@ describe('authorization rules', () => {
     assert.deepEqual(ask(rules, 'GET', '/b', 'x'), [false, null]);
   });
 
+  test('HEAD is asked for as GET is, and as nothing else', () => {
+    const rules = rulesOf(`authorization { version: 1, rules: [
+      { name: p, sort-order: 1, match-request: { path: /a, type: path, method: [post, put] }, allow-unauthenticated: true }
+      { name: g, sort-order: 2, match-request: { path: /a/b, type: path, method: get }, allow-unauthenticated: true } ] }`);
+    assert.deepEqual(ask(rules, 'HEAD', '/a', null), [false, null]);
+    assert.deepEqual(ask(rules, 'HEAD', '/a/b', null), [true, 'g']);
+  });
+
   test('names, globs, patterns and deny beside allow', () => {
     const rules = rulesOf(`authorization { version: 1, rules: [
       { name: r, sort-order: 1, match-request: { path: "^/metrics/v[12]", type: regex },

@@ -23,6 +23,7 @@ describe('certificate extensions', { skip: opensslMissing() }, () => {
         [extensionIds.get('pp_role'), 'db'],
         [extensionIds.get('pp_owner'), 'Zoë'],
         ['1.3.6.1.4.1.34380.1.2.300000', 'own'],
+        ['2.999.1', 'joint'],
         [extensionIds.get('pp_cli_auth'), 'true'],
       ],
     );

@@ -55,6 +55,8 @@ subjectAltName = DNS:alias.example.com, IP:192.0.2.7, IP:2001:db8::7, URI:urn:x,
 1.3.6.1.4.1.34380.1.2.300000 = ASN1:PRINTABLESTRING:own
 1.3.6.1.4.1.34380.1.2.2 = ASN1:INTEGER:7
 1.3.6.1.4.1.34380.1.2.3 = DER:0C:7F:41
+1.3.6.1.4.1.34380.1.2.4 = DER:0C:01:41:0C:01:42
+2.999.1 = ASN1:UTF8String:joint
 1.3.6.1.4.1.34380.1.3.39 = ASN1:UTF8String:true
 [policy]
 commonName = supplied
