@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -314,6 +315,29 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     const closed = once(waiting, 'close');
     await other.stop();
     await closed;
+  });
+
+  test('a stop lets connections that have begun go on', async () => {
+    const other = await startTlsGate({ settings: settingsOf(), listener, log });
+    const requests = listener.requestCount;
+    const outgoing = request({
+      host: '127.0.0.1',
+      port: other.port,
+      path: '/pdb/echo',
+      method: 'POST',
+      headers: { 'content-length': 4 },
+      ca: readFileSync(certificates.ca),
+      ...certificates.client('right'),
+      agent: false,
+    });
+    outgoing.write('be');
+    await until('the request has come', () => listener.requestCount > requests);
+    const stopped = other.stop();
+    outgoing.end('un');
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    assert.equal(response.statusCode, 200);
+    response.resume();
+    await stopped;
   });
 
   test('client-auth = want: no certificate is nobody, a wrong one is turned away', async () => {

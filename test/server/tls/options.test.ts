@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type SecureSettings, secureContextOptions } from '../../../server/tls/options.ts';
@@ -53,6 +53,13 @@ test('certificates: a file of no use is named, with its setting', { skip: openss
   assert.equal(secureContextOptions(only12).maxVersion, 'TLSv1.2');
   assert.equal(secureContextOptions(good).maxVersion, 'TLSv1.3');
   assert.match(refusal({ ...only12, sslProtocols: ['TLSv1.3'] }), /^cipher-suites: none of them is one of TLSv1\.3/);
+  // Behind the server's own certificate the chain stands as ssl-cert-chain has it, whatever else is in ssl-cert.
+  const [own, authority] = [made.path('server', 'pem'), made.ca].map((path) => readFileSync(path, 'utf8'));
+  const both = { ...good, sslCert: file('both.pem', `${own}${authority}`) };
+  const certificates = (settings: SecureSettings) =>
+    String(secureContextOptions(settings).cert).match(/-----BEGIN[^-]+-----[^-]+-----END/g);
+  assert.equal(certificates(both)?.length, 2);
+  assert.deepEqual(certificates({ ...both, sslCertChain: made.ca }), certificates(both));
   const { ciphers } = secureContextOptions(good);
   assert.equal(secureContextOptions({ ...good, cipherSuites: [] }).ciphers, ciphers);
 });
