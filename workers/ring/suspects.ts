@@ -66,9 +66,8 @@ export class Suspects {
    * where nothing can be written they are tried all the same.
    */
   saveTrying(slot: number, seqs: readonly number[]): void {
-    const tried = new Set(seqs);
-    const others = [...this.#bySeq.values()].filter(({ seq }) => !tried.has(seq));
-    this.#note([...others, ...seqs.map((seq) => ({ slot, seq, crashes: this.crashes(seq) + 1 }))]);
+    // Of two of a seq the last one counts.
+    this.#note([...this.#bySeq.values(), ...seqs.map((seq) => ({ slot, seq, crashes: this.crashes(seq) + 1 }))]);
   }
 
   /** The commands that were tried are no longer, and nobody died of them. */

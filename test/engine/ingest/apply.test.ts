@@ -260,6 +260,14 @@ test('apply: an absent file or line keeps the stored one, null clears it', () =>
   assert.deepEqual(stored(), [null, null]);
   store.apply(catalog(5, { resources: [] }), catalog(6, { resources: [resource({ type: 'File', title: '/a' })] }));
   assert.deepEqual(stored(), [null, null]);
+  // Also where another node has it without them, and sent it so often that it is known.
+  store.apply(catalog(7, { resources: [resource(file)] }));
+  for (const version of ['1', '2', '3']) {
+    const resources = [resource({ type: 'File', title: '/a' }), resource({ title: version })];
+    store.apply(catalog(7, { certname: 'd', resources }));
+  }
+  store.apply(catalog(8, { resources: [resource({ type: 'File', title: '/a' })] }));
+  assert.deepEqual(stored(), ['/one.pp', 5]);
 });
 
 test('apply: bodies are shared by nodes and go with the last one', () => {

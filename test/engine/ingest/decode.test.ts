@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { ByteWriter } from '../../../engine/bytes.ts';
+import { crc32 } from '../../../engine/crc32.ts';
 import type {
   CatalogCommand,
   DecodedCommand,
@@ -69,10 +70,15 @@ function refused(command: QueuedCommand, kind: FailureKind, text: RegExp): void 
 
 test('decode: a gzip body is read up to the end of its first member', () => {
   const first = gzipSync(JSON.stringify(factsPayload({ values: { a: 1 } })));
-  for (const rest of [gzipSync('{}'), Buffer.from('garbage'), Buffer.alloc(7), Buffer.alloc(0)]) {
-    const command = submit('replace facts', Buffer.concat([first, rest]), { gzip: true });
-    assert.deepEqual(facts(command).contents().facts, [{ name: 'a', value: '1', json: 1 }]);
-  }
+  // With all that a header may have: an extra field, a name, a comment and a checksum.
+  const header = Buffer.from('\x1f\x8b\x08\x1e\0\0\0\0\0\x03\x02\0\0xname\0comment\0', 'latin1');
+  const checksum = Buffer.alloc(2);
+  checksum.writeUInt16LE(crc32(header) & 0xffff);
+  for (const member of [first, Buffer.concat([header, checksum, first.subarray(10)])])
+    for (const rest of [gzipSync('{}'), Buffer.from('garbage'), Buffer.alloc(7), Buffer.alloc(0)]) {
+      const command = submit('replace facts', Buffer.concat([member, rest]), { gzip: true });
+      assert.deepEqual(facts(command).contents().facts, [{ name: 'a', value: '1', json: 1 }]);
+    }
 });
 
 test('decode: what is labelled gzip and is not may be tried again, damaged gzip may not', () => {

@@ -172,7 +172,7 @@ test('retention: a node that comes back while its reports are being deleted stay
 test('retention: nodes inactive for long enough are deleted, at most as many as asked for', () => {
   const partition = newPartition(
     ...[1, 2, 3, 4, 5].map((index) => deactivate(`gone${index}`, daysAgo(20))),
-    deactivate('lately', daysAgo(3)),
+    deactivate('lately', daysAgo(14)),
     facts('active', daysAgo(100)),
   );
   const purge = (limit: number): number => run(purgeNodes(partition, { now: NOW, ttl: 14 * DAY, limit })).changed;
@@ -338,6 +338,17 @@ test('retention: events go by their own day, those of latest reports stay', () =
   assert.equal(partition.counts().reports, 3);
 });
 
+test('retention: the events of many reports go in several steps', () => {
+  const resources = [reportResource({ events: [event({ timestamp: daysAgo(30) })] })];
+  const partition = newPartition(
+    ...Array.from({ length: 250 }, (_, index) => report('a', daysAgo(30 - index / 1000), { resources })),
+    report('a', daysAgo(1)),
+  );
+  const { changed, steps } = run(purgeEventDay(partition, dayOf(NOW - 30 * DAY)));
+  assert.deepEqual([changed, partition.counts().events], [250, 0]);
+  assert.ok(steps > 1);
+});
+
 test('retention: events before 1970 go day by day, and the report says of when those are that stay', () => {
   const times = ['1969-12-28', '1969-12-29', '1969-12-30', '1970-01-01', '1970-01-04'].map(Date.parse);
   const withEvents = (of: readonly number[]): Fields => ({
@@ -390,6 +401,19 @@ test('retention: environments that nothing names go', () => {
   assert.equal(run(gcCatalogs(partition)).changed, 1);
   assert.deepEqual(names(), ['of-catalog', 'of-facts', 'of-latest', 'of-old-report']);
   assert.equal(run(gcCatalogs(partition)).changed, 0);
+});
+
+test('retention: an environment of one report among many stays', () => {
+  // The last one is the first of the next step, and no node's latest.
+  const reports = Array.from({ length: LOOKED_AT_MAX + 1 }, (_, i) =>
+    report('a', daysAgo(60 + i / 1e6), { environment: i < LOOKED_AT_MAX ? 'of-many' : 'of-one' }),
+  );
+  const partition = newPartition(...reports);
+  assert.equal(run(gcCatalogs(partition)).changed, 0);
+  assert.deepEqual(
+    read(partition, (view) => view.environments().sort()),
+    ['of-many', 'of-one'],
+  );
 });
 
 test('retention: an environment that comes back into use during the sweep stays', () => {

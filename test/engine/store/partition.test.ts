@@ -17,6 +17,7 @@ import { FACT, RESOURCE } from '../../../engine/store/records/bodies.ts';
 import { Copies } from '../../../engine/store/records/copies.ts';
 import type { ResourceBody } from '../../../engine/store/records/records.ts';
 import { NODES_ALL, NODES_INACTIVE } from '../../../engine/store/records/tables.ts';
+import { encodeState, STATE } from '../../../engine/store/state.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { Random, testSeed } from '../../support/random.ts';
@@ -333,6 +334,15 @@ test('partition: a batch that throws leaves nothing behind, and readers keep the
   assert.equal(before.resources.nodes(before.resources.find(resource('/x'))).count(), 1);
   before.close();
   await p.close();
+});
+
+test('partition: with its first change an older one is of the present format', () => {
+  const partition = fresh();
+  const { format } = partition.readState({});
+  partition.tables.state.putSync(STATE, encodeState({ ...partition.readState({}), format: format - 1 }));
+  assert.equal(partition.readState({}).format, format - 1);
+  partition.write(() => {});
+  assert.equal(partition.readState({}).format, format);
 });
 
 test('partition: node sets follow the records, and facts are found by name', async () => {

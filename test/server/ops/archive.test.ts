@@ -122,12 +122,16 @@ test('tar: what extended headers say beside names and sizes costs an entry nothi
     ...entry,
     ...extended('x', '7 path\n'),
     ...entry,
+    // A size that is said of all counts, too.
+    ...extended('g', '9 size=1\n'),
+    ...tarFile('sized', Buffer.alloc(0), 0),
+    Buffer.alloc(512, 'x'),
     tarEnd(),
   ]);
   for await (const { name } of readTar(inChunks(archive, 65_536))) names.push(name);
   assert.ok(spent() < 5000, `${spent()} ms`);
-  assert.deepEqual(names.slice(-3), ['all', 'one', 'all']);
-  assert.equal(names.length, 1002);
+  assert.deepEqual(names.slice(-4), ['all', 'one', 'all', 'all']);
+  assert.equal(names.length, 1003);
 });
 
 const form = (field: string, contents: Uint8Array): Buffer =>
@@ -777,6 +781,17 @@ test('import: a refusal in the middle tells how many commands were queued before
   const answer = await post(gzipSync(tarOf({ ...metadata(), ...files })));
   const error = 'going down (3 commands before it were queued)';
   assert.deepEqual(answer, [503, { error, msg: error }]);
+});
+
+test('import: once a command could not be queued no further ones are', async () => {
+  const { ring, post } = archive();
+  let asked = 0;
+  ring.onSubmit = () => {
+    if (++asked === 3) throw new SubmissionRefused('unavailable', 'no room', 5);
+  };
+  const files = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`puppetdb-bak/facts/n${i}.json`, '{}']));
+  assert.equal((await post(gzipSync(tarOf({ ...metadata(), ...files }))))[0], 503);
+  assert.ok(asked < 100, `${asked} were submitted`);
 });
 
 test('import: no more commands are under way than the bound allows', async () => {
