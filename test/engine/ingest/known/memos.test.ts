@@ -112,6 +112,14 @@ test('memos: edges that were sent as the same bytes are those of the stored cata
     isOdd: fc.nat(4).map((n) => n === 0),
     isOld: fc.nat(6).map((n) => n === 0),
   });
+  // Some whose edges stay as they are while the rest changes, whatever else comes.
+  const usual = Array.from({ length: 12 }, (_, i) => ({
+    resources: titles,
+    revision: i % 2,
+    edges: 2,
+    isOdd: false,
+    isOld: false,
+  }));
   let minute = 0;
   let isSame = 0;
   fc.assert(
@@ -136,7 +144,7 @@ test('memos: edges that were sent as the same bytes are those of the stored cata
         assert.deepEqual(edgesOf(knowing), edgesOf(plain));
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 40, examples: [[usual]] },
   );
   assert.ok(isSame > 8, `${isSame} were known`);
   await knowing.close();

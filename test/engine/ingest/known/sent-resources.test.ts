@@ -224,7 +224,7 @@ test('sent resources: catalogs one after the other leave what they leave where n
         assert.deepEqual(resourcesOf(knowing, certname), resourcesOf(plain, certname));
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 200 },
   );
   assert.ok(counts.found > 20, `${counts.found} of ${counts.asked} found`);
 });
