@@ -18,6 +18,8 @@ import {
 
 const from4: UpgradeStep = onObject((catalog, { received }) => {
   catalog['producer_timestamp'] = received;
+  // Version 5 has it in this spelling, which would take the other's place.
+  delete catalog['producer-timestamp'];
 });
 
 const from5: UpgradeStep = onObject((catalog) => {

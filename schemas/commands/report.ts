@@ -65,8 +65,10 @@ const from7: UpgradeStep = onObject((report) => {
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Fields of a version 5 event that are its resource's; `timestamp` is both. */
+/** Fields of a version 5 event that are its resource's. */
 const RESOURCE_KEYS = ['file', 'line', 'resource_type', 'resource_title', 'containment_path'] as const;
+/** With the one that is both. */
+const GROUP_KEYS = [...RESOURCE_KEYS, 'timestamp'] as const;
 
 /** Version 5 has a flat list of events: those of one resource at one time become a resource with events. */
 function resourcesOf(events: readonly unknown[]): unknown[] {
@@ -79,14 +81,16 @@ function resourcesOf(events: readonly unknown[]): unknown[] {
       continue;
     }
     const skipped = event['status'] === 'skipped';
-    const key = JSON.stringify(
-      [RESOURCE_KEYS.map((name) => event[name]), event['timestamp'], skipped],
-      (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value),
+    // Without what is missing, which null is not.
+    const common = Object.fromEntries(
+      GROUP_KEYS.filter((name) => Object.hasOwn(event, name)).map((name) => [name, event[name]]),
+    );
+    const key = JSON.stringify([common, skipped], (_, value: unknown) =>
+      typeof value === 'bigint' ? `${value}n` : value,
     );
     let resource = groups.get(key);
     if (resource === undefined) {
-      resource = { skipped, timestamp: event['timestamp'], events: [] };
-      for (const name of RESOURCE_KEYS) if (Object.hasOwn(event, name)) resource[name] = event[name];
+      resource = { ...common, skipped, events: [] };
       groups.set(key, resource);
       resources.push(resource);
     }

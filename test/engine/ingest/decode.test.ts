@@ -447,6 +447,10 @@ test('decode: old catalogs become new ones', () => {
   assert.deepEqual([five.certname, five.hash, five.producerTimestamp], ['c', six.hash, six.producerTimestamp]);
   const four = catalog(submit('replace catalog', dashed, { version: 4, certname: 'c' }));
   assert.equal(four.producerTimestamp, RECEIVED);
+  for (const sent of [producer_timestamp, null, 'x']) {
+    const timed = submit('replace catalog', { ...dashed, 'producer-timestamp': sent }, { version: 4, certname: 'c' });
+    assert.equal(catalog(timed).producerTimestamp, RECEIVED);
+  }
   refused(submit('replace catalog', dashed, { version: 3 }), 'invalid', /Unknown catalog version '3'/);
 });
 
@@ -512,6 +516,13 @@ test('decode: old reports become new ones', () => {
     ],
   );
   assert.equal(five.catalogUuid, five.transactionUuid);
+  // What is missing is that also beside events that have null there.
+  for (const name of ['file', 'line', 'containment_path', 'timestamp'] as const) {
+    const { [name]: _given, ...lacking } = flat;
+    const both = { ...head, resource_events: [{ ...flat, [name]: null }, lacking] };
+    for (const sent of [both, { ...head, resource_events: [lacking] }])
+      refused(submit('store report', sent, { version: 5 }), 'invalid', new RegExp(`:${name} missing-required-key`));
+  }
   const { start_time, end_time, producer_timestamp, puppet_version, report_format, configuration_version, ...others } =
     head;
   const { transaction_uuid, noop: ________, ...plain } = others;
