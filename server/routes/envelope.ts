@@ -160,7 +160,8 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
       `Version ${version} of command ${printClojure(command)} is retired. The minimum supported version is ${versionMin}.`,
     );
   }
-  const timestamp = given.get('producer-timestamp');
+  const timestamp = given.get('producer-timestamp') ?? false;
+  if (timestamp !== false && typeof timestamp !== 'string') return refuse('producer-timestamp must be a text.');
   const checksum = given.get('checksum');
   const waitMs = waitOf(given.get('secondsToWaitForCompletion') ?? null);
   if (waitMs === null) return refuse('secondsToWaitForCompletion must be a number in text form.');
@@ -168,7 +169,7 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
     command,
     version,
     certname,
-    producerTimestamp: typeof timestamp === 'string' ? parseStrict(timestamp) : null,
+    producerTimestamp: timestamp === false ? null : parseStrict(timestamp),
     checksum: checksum === undefined || checksum === null ? null : textOf(checksum),
     waitMs,
   };

@@ -60,6 +60,15 @@ test('envelope: the producer timestamp counts when it is a time with a zone, els
   assert.equal(stamped('2036-01-10T12:05:00+01:00'), null);
   assert.equal(stamped('yesterday'), null);
   assert.equal(stamped(''), null);
+  assert.match(
+    refused('command=store_report&version=8&certname=a&producer-timestamp=x&producer-timestamp=y'),
+    /producer-timestamp must be a text\.$/,
+  );
+  const inBody = (value: string): string =>
+    `{"command":"store report","version":8,"producer-timestamp":${value},"payload":{"certname":"a"}}`;
+  for (const none of ['null', 'false', '"x"']) assert.equal(readBody(inBody(none)).envelope.producerTimestamp, null);
+  for (const wrong of ['5', '1.5', 'true', '[]', '{}'])
+    assert.match(refusedBody(inBody(wrong)), /producer-timestamp must be a text\.$/);
 });
 
 test('envelope: the first thing wrong is told, in a fixed order', () => {
