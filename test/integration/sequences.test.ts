@@ -60,6 +60,8 @@ describe('beside a real PuppetDB, commands in sequence', { skip, concurrency: fa
           }
         }),
       );
+      // Comparing may take longer than a server keeps idle connections.
+      agent.destroy();
       const theirs = await contentsOf(puppetdb.url, options);
       assertSameContents(await contentsOf(muster.url, options), theirs);
       const rows = [...theirs].map(([target, { length }]) => `${length} of ${decodeURIComponent(target)}`);

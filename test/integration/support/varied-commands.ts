@@ -63,6 +63,7 @@ const EXCLUDED: readonly { readonly what: RegExp; readonly values: readonly unkn
 
 /** Large values, of which every one is like the next. */
 const UNVARIED = /^values\.|\.parameters\.\w+\.|^edges\.\*\.\w+\./;
+const RESOURCE_NAME = /^resources\.\d+\.(?:type|title)$/;
 /** Of several commands of a kind the one with the most to change, up to here. */
 const PATHS_MAX = 400;
 
@@ -121,6 +122,8 @@ function changed(line: CorpusLine, path: Path, value: unknown, certname: string)
   if (value !== NOTHING) parent[last] = value;
   else if (Array.isArray(parent)) parent.splice(Number(last), 1);
   else delete parent[last];
+  // Or a changed name would be refused for the edges that lead to it.
+  if (RESOURCE_NAME.test(path.join('.'))) (payload as Record<string, unknown>)['edges'] = [];
   const what = value === NOTHING ? 'taken away' : JSON.stringify(value).slice(0, 40);
   return {
     command: line.command,
