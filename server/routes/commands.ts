@@ -82,8 +82,7 @@ async function submit(exchange: Exchange, deps: CommandRouteDeps): Promise<void>
     exchange.reply(prettyReply(200, { uuid }));
     return;
   }
-  const outcome = await within(accepted.outcome, sent.waitMs, exchange);
-  if (!exchange.aborted) exchange.reply(outcomeReply(uuid, outcome));
+  exchange.reply(outcomeReply(uuid, await within(accepted.outcome, sent.waitMs, exchange)));
 }
 
 interface ReadCommand {

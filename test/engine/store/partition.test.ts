@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Batch } from '../../../engine/store/batch.ts';
+import { rowProblems } from '../../../engine/store/check/check.ts';
 import { dataFileOf } from '../../../engine/store/file/layout.ts';
 import { Scratch } from '../../../engine/store/file/lmdb.ts';
 import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/items/dictionaries.ts';
@@ -15,7 +16,7 @@ import { BodyRef } from '../../../engine/store/items/refs.ts';
 import { openPartition, type PartitionOptions } from '../../../engine/store/partition.ts';
 import { FACT, RESOURCE } from '../../../engine/store/records/bodies.ts';
 import { Copies } from '../../../engine/store/records/copies.ts';
-import type { ResourceBody } from '../../../engine/store/records/records.ts';
+import type { ItemId, ResourceBody } from '../../../engine/store/records/records.ts';
 import { NODES_ALL, NODES_INACTIVE } from '../../../engine/store/records/tables.ts';
 import { encodeState, STATE } from '../../../engine/store/state.ts';
 import type { View } from '../../../engine/store/view.ts';
@@ -336,6 +337,57 @@ test('partition: a batch that throws leaves nothing behind, and readers keep the
   await p.close();
 });
 
+test('partition: what a batch that was given up had stored is stored again by the next one', async () => {
+  const p = fresh();
+  const [resourceRef, factRef] = [new BodyRef(), new BodyRef()];
+  const store = (fails: boolean): number =>
+    p.write((b) => {
+      const node = b.createNode('a');
+      const item = b.resources.recall(resourceRef) || b.resources.intern(resource('/a'), resourceRef).id;
+      b.setResources(node, Uint32Array.of(item));
+      b.addFactPath('json', ['os']);
+      b.addFactPath('string', ['os', 'name']);
+      b.setFacts(
+        node,
+        Uint32Array.of(b.nameId('os'), b.facts.intern({ name: 'os', value: '{"name":"a"}' }, factRef).id),
+      );
+      if (fails) throw new Error('given up');
+      return item;
+    });
+  assert.throws(() => store(true), /given up/);
+  p.write((b) => addNode(b, 'other', ['/other']));
+  const item = store(false);
+  const v = p.snapshot();
+  assert.equal(v.resources.body(item).title, '/a');
+  v.close();
+  // The nodes have neither catalogs nor factsets.
+  const problems = rowProblems(p, () => true).filter((problem) => !problem.includes(' without '));
+  assert.deepEqual(problems, []);
+  await p.close();
+});
+
+test('dictionary: a round that began in a batch that was given up has not begun', async () => {
+  const p = fresh({ itemRange: 8 });
+  const put = (certname: string, ...titles: string[]): ItemId =>
+    p.write((b) => b.resources.list(addNode(b, certname, titles))[0] ?? 0);
+  for (let id = 1; id < 7; id++) assert.equal(put('a', `/first${id}`), id);
+  put('a');
+  // It has the last id of the first round, and goes in the second one, at whose end that is not free.
+  const last = put('b', '/last');
+  for (let id = 1; id < 7; id++) assert.equal(put('a', `/second${id}`), id);
+  put('b');
+  assert.throws(
+    () =>
+      p.write((b) => {
+        addNode(b, 'b', ['/next']);
+        throw new Error('given up');
+      }),
+    /given up/,
+  );
+  assert.notEqual(put('b', '/next'), last);
+  await p.close();
+});
+
 test('partition: with its first change an older one is of the present format', () => {
   const partition = fresh();
   const { format } = partition.readState({});
@@ -593,6 +645,7 @@ test('partition: after a sync that failed everything is written again before one
   assert.throws(() => partition.write(() => {}), /could not be flushed; nothing is written until it could/);
   await partition.flush();
   assert.ok(written() > before, 'written again');
+  assert.equal(existsSync(join(dir, 'unsynced')), false, 'nor need the next process');
   assert.deepEqual(readFileSync(file), bytes);
   const again = written();
   await partition.flush();

@@ -256,6 +256,14 @@ describe('backup and restore', () => {
       },
       /newer version|format 9/,
     );
+    await broken(
+      'of another version',
+      (dir) => {
+        const file = join(dir, 'backup.json');
+        writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), format: 2 }));
+      },
+      /was made by another version \(format 2\)/,
+    );
     for (const [name, manifest] of Object.entries({ none: null, part: { format: 1, positions: [] } })) {
       await broken(
         name,

@@ -99,16 +99,19 @@ test('tar: entries that are not asked for are skipped, damage is noticed', async
   }
 });
 
+/** An entry of another type than files are. */
+function entryOf(type: string, name: string, contents: Uint8Array): Uint8Array[] {
+  const [header, ...rest] = [...tarFile(name, contents, 0)] as [Uint8Array, ...Uint8Array[]];
+  const block = Buffer.from(header);
+  block.write(type, 156);
+  block.fill(0x20, 148, 156);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return [block, ...rest];
+}
+
 test('tar: what extended headers say beside names and sizes costs an entry nothing', async () => {
-  const extended = (type: string, records: string): Uint8Array[] => {
-    const [header, ...rest] = [...tarFile('h', Buffer.from(records), 0)] as [Uint8Array, ...Uint8Array[]];
-    const block = Buffer.from(header);
-    block.write(type, 156);
-    block.fill(0x20, 148, 156);
-    const sum = block.reduce((total, byte) => total + byte, 0);
-    block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
-    return [block, ...rest];
-  };
+  const extended = (type: string, records: string): Uint8Array[] => entryOf(type, 'h', Buffer.from(records));
   const many = (first: number): string =>
     Array.from({ length: 5000 }, (_, index) => `10 ${(first + index).toString(36).padStart(5, '0')}=\n`).join('');
   const entry = [...tarFile('a', Buffer.from('x'), 0)];
@@ -528,7 +531,12 @@ test('export: nodes are asked for in batches and a failing query cuts the archiv
   });
   const { bytes } = await request(mounts, '/pdb/admin/v1/archive');
   assert.deepEqual(Object.keys(await untar(gunzipSync(bytes))), ['puppetdb-bak/export-metadata.json']);
-  assert.equal(pool.requests.filter(({ path }) => path === '/catalogs').length, 3);
+  const asked = (wanted: string) => pool.requests.filter(({ path }) => path === wanted);
+  assert.equal(asked('/catalogs').length, 3);
+  assert.ok(
+    asked('/reports').every(({ body }) => body?.includes('["null?","type",false]')),
+    'for those of plans, too',
+  );
   assert.ok(pool.settings.every((settings) => settings.timeoutMax === 0));
   pool.answer = () => ({ status: 500, text: 'broken' });
   await assert.rejects(request(mounts, '/pdb/admin/v1/archive'), { message: 'answer cut short' });
@@ -621,7 +629,10 @@ test('import: versions come from the metadata, unknown entries are skipped', asy
     'puppetdb-bak/facts/a-b.json': '{"a":1}',
     'puppetdb-bak/facts/folder/c.json': '{}',
   };
-  assert.deepEqual(await post(gzipSync(tarOf(files))), [200, { ok: true }]);
+  // So are folders and links that are called like commands.
+  const others = ['2', '5'].flatMap((type) => entryOf(type, 'puppetdb-bak/facts/other.json', Buffer.alloc(0)));
+  const ended = Buffer.concat([tarOf(files).subarray(0, -tarEnd().length), ...others, tarEnd()]);
+  assert.deepEqual(await post(gzipSync(ended)), [200, { ok: true }]);
   assert.deepEqual(
     ring.submissions.map(({ envelope: { certname, version } }) => [certname, version]),
     [

@@ -336,6 +336,27 @@ test('ring: that dead letters cannot be written is told once, and that they can 
   );
 });
 
+test('ring: a dead letter counts once its partition has let go of the command, also in the next run', async (t) => {
+  const dir = temporaryDirectory();
+  const first = await start(t, dir);
+  const folder = join(dir, 'discarded', 'replace_facts');
+  writeFileSync(folder, 'in the way');
+  await (await first.ring.submit(submission('a', { do: 'refuse' }), true)).outcome;
+  await until('it is told', () => !first.ring.healthy);
+  writeFileSync(join(dir, FAULT_FILE), 'EIO');
+  rmSync(folder);
+  await until('it is written', () => first.lines.some((line) => /^error partition \d: EIO/.test(line)));
+  assert.equal(readdirSync(folder).length, 2);
+  await first.ring.stop();
+  const discarded = ({ metrics }: TestRing): number => metrics.meter('mq', 'global.discarded').count;
+  assert.equal(discarded(first), 0);
+  rmSync(join(dir, FAULT_FILE));
+  const second = await start(t, dir);
+  await allOpen(second.ring);
+  await until('it is let go', () => second.ring.depth === 0);
+  assert.equal(discarded(second), 1);
+});
+
 test('ring: a retryable failure is told at once, tried again later, and passes when it may', async (t) => {
   const dir = temporaryDirectory();
   const { ring, metrics } = await start(t, dir);
