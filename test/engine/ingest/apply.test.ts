@@ -484,6 +484,7 @@ test('apply: a failing command leaves nothing behind and does not disturb its ne
     submit('store report', reportPayload({ certname: 'new', transaction_uuid: 'abc' })),
     submit('store report', reportPayload({ certname: 'new', report_format: 40_000 })),
     submit('replace catalog', catalogPayload({ certname: 'new', resources: [resource({ exported: null })] })),
+    submit('replace catalog', catalogPayload({ certname: 'new', transaction_uuid: 'abc' })),
     facts(3, { values: { b: 1 } }),
   ];
   assert.deepEqual(store.apply(...commands), [
@@ -491,6 +492,7 @@ test('apply: a failing command leaves nothing behind and does not disturb its ne
     'NotStorable',
     'NotStorable',
     'InvalidPayload',
+    'NotStorable',
     'NotStorable',
     'NotStorable',
     'NotStorable',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { ByteWriter } from '../../../engine/bytes.ts';
@@ -47,7 +48,10 @@ function thrownBy(run: () => unknown): unknown {
 /** Text of a report's list as it is read from the store. */
 function listText(command: ReportCommand, name: ReportListName): string | null {
   const out = new ByteWriter(0);
-  return writeReportList(encodeReportLists(command.contents().lists), name, out) ? out.toString() : null;
+  if (!writeReportList(encodeReportLists(command.contents().lists), name, out)) return null;
+  const bytes = out.take();
+  assert.ok(isUtf8(bytes));
+  return bytes.toString();
 }
 
 function failure(command: QueuedCommand, settings = SETTINGS): CommandFailure {
@@ -79,6 +83,11 @@ test('decode: a gzip body is read up to the end of its first member', () => {
       const command = submit('replace facts', Buffer.concat([member, rest]), { gzip: true });
       assert.deepEqual(facts(command).contents().facts, [{ name: 'a', value: '1', json: 1 }]);
     }
+  refused(
+    submit('replace facts', Buffer.concat([gzipSync(''), first]), { gzip: true }),
+    'invalid',
+    /\(not \(map\? nil\)\)/,
+  );
 });
 
 test('decode: what is labelled gzip and is not may be tried again, damaged gzip may not', () => {
@@ -120,6 +129,10 @@ test('decode: invalid UTF-8 becomes replacement characters, an empty body the pa
   const bytes = Buffer.from(text);
   bytes[bytes.indexOf('X')] = 0xff;
   assert.equal(facts(submit('replace facts', bytes)).contents().facts[0]?.value, '"\ufffd"');
+  const log = { level: 'info', message: 'aXb', source: 'S', tags: null, time: at(1), file: null, line: null };
+  const logs = Buffer.from(JSON.stringify(reportPayload({ logs: [log] })));
+  logs[logs.indexOf('X')] = 0xff;
+  assert.match(listText(report(submit('store report', logs)), 'logs') ?? '', /"message":"a\ufffdb"/);
   refused(submit('replace facts', ''), 'invalid', /^Invalid replace facts command: \(not \(map\? nil\)\)/);
   refused(submit('replace facts', '{"certname":'), 'unreadable', /not JSON/);
   refused(submit('replace facts', '\ufeff{}'), 'unreadable', /not JSON/);

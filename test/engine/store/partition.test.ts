@@ -625,6 +625,21 @@ test('partition: its lock file has all of its room from the beginning, as a full
   assert.deepEqual(readdirSync(dir).sort(), ['data.mdb', 'lock.mdb']);
 });
 
+test('partition: it is closed once its flushes are done', async () => {
+  const partition = fresh();
+  const env = partition.env as unknown as Record<'sync', unknown>;
+  let isDone = false;
+  env.sync = (done: () => void) =>
+    setTimeout(() => {
+      isDone = true;
+      done();
+    }, 50);
+  const flushed = partition.flush();
+  await partition.close();
+  assert.equal(isDone, true);
+  await flushed;
+});
+
 test('partition: after a sync that failed everything is written again before one is believed', async () => {
   const dir = temporaryDirectory();
   const partition = openPartition(dir);

@@ -128,6 +128,19 @@ test('held commands: moves go in their order, a few at a time, at a price that d
   assert.ok(source.looks + target.looks < 5 * count, `${source.looks + target.looks} looks`);
 });
 
+test('held commands: who waits for a move is told when it will not happen any more', () => {
+  const { source, target, held } = setUp();
+  target.isUp = false;
+  const told: string[] = [];
+  const waiter = { resolve: () => void told.push('resolved'), reject: ({ message }: Error) => void told.push(message) };
+  held.hold(asSlot(source), moving(1), waiter);
+  held.hold(asSlot(source), moving(2));
+  assert.equal(held.awaitMove(2, waiter), true, 'whose wait was not known before');
+  assert.equal(held.awaitMove(3, waiter), false);
+  held.close(new Error('it stops'));
+  assert.deepEqual(told, ['it stops', 'it stops']);
+});
+
 test('held commands: what is on its way when an actor dies begins again once it is back', () => {
   const { source, target, held } = setUp();
   for (let seq = 1; seq <= 10; seq++) held.hold(asSlot(source), moving(seq));
