@@ -154,6 +154,7 @@ test('parse: lone surrogates become question marks, pairs stay', () => {
   ]);
   assert.deepEqual(parseJson('["\\\\ud83d\\ude00"]'), ['\\ud83d?']);
   assert.deepEqual(parseJson('["\\uD83D\\uDE00"]'), ['😀']);
+  assert.deepEqual(parseJson('["\\udc00\\udc01","\\udc00\\ud83d\\ude00"]'), ['??', '?😀']);
 });
 
 test('parse: the errors say what is wrong and where', () => {
@@ -179,6 +180,7 @@ test('parse: the errors say what is wrong and where', () => {
     ['{a:1}', 'unexpected-character'],
     ['{"a" 1}', 'unexpected-character'],
     ['[1 2]', 'unexpected-character'],
+    ['1a', 'unexpected-character'],
     ['[01]', 'bad-number'],
     ['[1.]', 'bad-number'],
     ['[-]', 'bad-number'],
@@ -188,6 +190,7 @@ test('parse: the errors say what is wrong and where', () => {
     [`[${'1'.repeat(1001)}]`, 'number-too-long'],
   ];
   for (const [text, problem] of cases) assert.equal(problemOf(text), problem, text);
+  assert.deepEqual(parseJson(`[${'1'.repeat(1000)}]`), [BigInt('1'.repeat(1000))]);
   try {
     parseJson('{"a": [1, x]}');
     assert.fail('accepted');
@@ -226,6 +229,14 @@ test('parse: values are counted where there can be more than are taken', () => {
   ])
     assert.equal(problemWith(text), 'too-many-values', text);
   assert.equal(problemOf(`[${'[1],'.repeat(6_000_000)}1]`), 'too-many-values');
+});
+
+test('parse: a text within is no longer than it may be, however it is written', () => {
+  const short = { ...JSON_LIMITS, stringLength: 4 };
+  for (const text of ['["abcd"]', '["ab\\u0063\\n"]', '{"\\u0061bcd":"😀😀"}'])
+    assert.deepEqual(parseJson(text, short), JSON.parse(text));
+  for (const text of ['["abcde"]', '["abc\\u0064\\n"]', '{"\\u0061bcde":1}', '["😀😀a"]'])
+    assert.throws(() => parseJson(text, short), { problem: 'string-too-long' }, text);
 });
 
 test('parse: whoever bounds the nesting by himself still does not get more than a stack has room for', () => {
