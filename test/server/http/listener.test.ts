@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { BodyPieces } from '../../../server/http/body-pieces.ts';
-import type { BodyWriter, Exchange, Mount } from '../../../server/http/exchange.ts';
+import { BodyTooLarge, type BodyWriter, type Exchange, type Mount } from '../../../server/http/exchange.ts';
 import { atEnd } from '../../support/endings.ts';
 import { RawClient } from '../../support/raw-client.ts';
 import { pause, until } from '../../support/waiting.ts';
@@ -623,7 +623,14 @@ test('listener: bodies beyond the common budget are refused with 503 until other
       exchange.reply(text(String(body.byteLength)));
     },
   };
-  const listener = await listen(t, [holder], { limits: { bodiesBytesMax: 1000 } });
+  let refused: unknown = null;
+  const refusing: Mount = {
+    prefix: '/refuse',
+    handler: async (exchange: Exchange) => {
+      await exchange.body(1000).catch((error: unknown) => (refused = error));
+    },
+  };
+  const listener = await listen(t, [holder, refusing], { limits: { bodiesBytesMax: 1000 } });
   const first = ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(800) });
   await until('first body', () => release.length === 1);
   const second = await ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(300) });
@@ -635,6 +642,16 @@ test('listener: bodies beyond the common budget are refused with 503 until other
   await until('third body', () => release.length === 2);
   release[1]?.();
   assert.equal((await third).text, '900');
+  // What was kept of a body that turns out to be too large is given back at once, though more of it may come.
+  const endless = await RawClient.open(listener.port);
+  endless.send('POST /refuse HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  for (const letter of ['a', 'b']) endless.send(`258\r\n${letter.repeat(600)}\r\n`);
+  await until('refusal', () => refused instanceof BodyTooLarge);
+  const fourth = ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(900) });
+  await until('fourth body', () => release.length === 3);
+  release[2]?.();
+  assert.equal((await fourth).text, '900');
+  endless.socket.destroy();
 });
 
 test('listener: stopping lets running requests finish and closes the rest', async (t) => {

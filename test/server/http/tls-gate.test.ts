@@ -209,6 +209,11 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     assert.equal((await ask('/status', { client: 'unlisted', headers })).body, 'https unlisted.example.com');
   });
 
+  test('a certificate with two common names is of nobody in particular', async () => {
+    assert.equal((await ask('/pdb/meta', { client: 'two' })).status, 403);
+    assert.equal((await ask('/status', { client: 'two' })).body, 'https null');
+  });
+
   test('bodies and several requests on a connection pass', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const reusedBefore = reusedCount;

@@ -69,8 +69,8 @@ basicConstraints = CA:FALSE
 `;
 
 /**
- * Makes an authority `ca` with server `server` and clients `right`, `extended` (with extensions), `unlisted`,
- * `revoked`, `expired`, a stranger, and one that names nobody, nor an issuer. An authority `below` that one has clients `deep` and `deep-revoked`.
+ * Makes an authority `ca` with server `server` and clients `right`, `extended` (with extensions), `two` (with two
+ * common names), `unlisted`, `revoked`, `expired`, a stranger, and one that names nobody, nor an issuer. An authority `below` that one has clients `deep` and `deep-revoked`.
  */
 export function makeCertificates(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'muster-tls-'));
@@ -112,6 +112,7 @@ export function makeCertificates(): Certificates {
   issue('ca', 'server', 'server.example.com', 'server');
   issue('ca', 'right', 'right.example.com', 'client');
   issue('ca', 'extended', 'extended.example.com', 'extended');
+  issue('ca', 'two', 'right.example.com/CN=other.example.com', 'client');
   issue('ca', 'unlisted', 'unlisted.example.com', 'client');
   issue('ca', 'revoked', 'revoked.example.com', 'client');
   issue('ca', 'expired', 'expired.example.com', 'client', [
