@@ -9,6 +9,7 @@ import { evaluateNodes } from '../../../../../engine/query/exec/filter/node-filt
 import { ExecContext } from '../../../../../engine/query/exec/plan/context.ts';
 import { Row } from '../../../../../engine/query/exec/row/row.ts';
 import type { Filter } from '../../../../../engine/query/tree.ts';
+import { NodeSet } from '../../../../../engine/store/items/node-set.ts';
 import { NODES_ALL } from '../../../../../engine/store/records/tables.ts';
 import { contextOptions, facts, newFleet } from '../../request/fleet.ts';
 
@@ -95,6 +96,47 @@ it('certnames by regular expression: those alone that begin as it does, long and
       }
     }
   } finally {
+    await fleet.close();
+  }
+});
+
+it('conditions on certnames and facts find none but candidates', async () => {
+  const fleet = newFleet();
+  const names = Array.from({ length: 200 }, (_, i) => `n${i}`);
+  for (const name of names) fleet.apply('replace facts', 5, facts(name, { kernel: 'Linux', team: name.slice(-1) }));
+  const fact = (name: string, op: '=' | '~', value: JsonValue): Filter => ({
+    kind: 'json',
+    root: 'facts',
+    parts: [{ kind: 'name', name, quoted: false }],
+    op,
+    value,
+  });
+  const cases: [filter: Filter, test: (name: string) => boolean][] = [
+    [{ kind: 'eq', field: 'certname', value: 'n7', nullSafe: false }, (name) => name === 'n7'],
+    [{ kind: 'in', field: 'certname', values: ['n7', 'n8'] }, (name) => name === 'n7' || name === 'n8'],
+    [{ kind: 'regex', field: 'certname', pattern: '^n7', nullIsFalse: false }, (name) => name.startsWith('n7')],
+    [fact('kernel', '=', 'Linux'), () => true],
+    [fact('team', '~', '[78]'), (name) => /[78]$/.test(name)],
+  ];
+  const ctx = new ExecContext(fleet.partitions, contextOptions);
+  try {
+    for (const [filter, test] of cases) {
+      const found = ctx.views.flatMap((view, part) => {
+        const candidates = new NodeSet(view.maxNodeId + 1);
+        for (const name of names) {
+          const node = view.nodeId(name);
+          if (node !== 0 && !name.endsWith('7')) candidates.add(node);
+        }
+        const work = evaluateNodes(filter, candidates, new Row(view, part), scopeOf(ctx, 'inventory'));
+        let step = work.next();
+        while (!step.done) step = work.next();
+        return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
+      });
+      const wanted = names.filter((name) => !name.endsWith('7') && test(name));
+      assert.deepEqual(found.sort(), wanted.sort(), JSON.stringify(filter));
+    }
+  } finally {
+    ctx.close();
     await fleet.close();
   }
 });
