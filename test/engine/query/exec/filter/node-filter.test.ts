@@ -141,6 +141,52 @@ it('conditions on certnames and facts find none but candidates', async () => {
   }
 });
 
+it('conditions on facts that are negated leave out what is unknown, of many nodes as of few', async () => {
+  const fleet = newFleet();
+  // Of each fact a name, none within, or nothing at all.
+  const OS = [{ name: 'Linux' }, { family: 'x' }, null];
+  const names = Array.from({ length: 240 }, (_, i) => `n${i}`);
+  const kindOf = (name: string): number => Number(name.slice(1)) % OS.length;
+  for (const name of names) {
+    const os = OS[kindOf(name)];
+    fleet.apply('replace facts', 5, facts(name, os === null ? { kernel: 'x' } : { kernel: 'x', os }));
+  }
+  const osName = (op: '=' | '~' | 'null?', value: JsonValue): Filter => ({
+    kind: 'json',
+    root: 'facts',
+    parts: ['os', 'name'].map((name) => ({ kind: 'name', name, quoted: false })),
+    op,
+    value,
+  });
+  const cases: [filter: Filter, kinds: number[]][] = [
+    [osName('~', '^Lin'), [2]],
+    [osName('~', '^AIX'), [0, 2]],
+    [osName('=', 'Linux'), [1, 2]],
+    [osName('null?', true), [0]],
+    [osName('null?', false), []],
+  ];
+  const ctx = new ExecContext(fleet.partitions, contextOptions);
+  try {
+    for (const [arg, kinds] of cases) {
+      for (const asked of [names, names.slice(0, 60)]) {
+        const found = ctx.views.flatMap((view, part) => {
+          const candidates = new NodeSet(view.maxNodeId + 1);
+          for (const node of asked.map((name) => view.nodeId(name))) if (node !== 0) candidates.add(node);
+          const work = evaluateNodes({ kind: 'not', arg }, candidates, new Row(view, part), scopeOf(ctx, 'inventory'));
+          let step = work.next();
+          while (!step.done) step = work.next();
+          return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
+        });
+        const wanted = asked.filter((name) => kinds.includes(kindOf(name)));
+        assert.deepEqual(found.sort(), wanted.sort(), JSON.stringify(arg));
+      }
+    }
+  } finally {
+    ctx.close();
+    await fleet.close();
+  }
+});
+
 it('conditions on facts: of few nodes that are left their own facts are looked at, not all that there are of the name', async () => {
   const fleet = newFleet();
   const NODES = 400;
