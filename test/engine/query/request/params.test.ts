@@ -312,7 +312,11 @@ describe('a JSON body', () => {
   it('takes Booleans as Booleans or texts', () => {
     assert.equal(post({ include_total: true }).includeTotal, true);
     assert.equal(post({ include_total: 'True' }).includeTotal, true);
-    refusal(() => post({ include_total: 1 }));
+    for (const name of ['include_total', 'optimize_drop_unused_joins', 'pretty', 'include_package_inventory'])
+      assert.equal(
+        refusal(() => post({ [name]: 1 })),
+        `Illegal value '1' for :${name}; expected a Boolean.`,
+      );
   });
 });
 

@@ -118,6 +118,7 @@ describe('paging clauses', () => {
     ['["limit",1],["limit",2]', "Multiple 'limit' clauses are not permitted"],
     ['["limit"]', "Received 'limit' clause without an argument"],
     ['["offset",null]', "Received 'offset' clause without an argument"],
+    ['["limit",false]', "Received 'limit' clause without an argument"],
     [
       '["order_by",["zz"]]',
       /^Unrecognized column 'zz' specified in :order_by; Supported columns are 'latest_report_corrective_change', 'deactivated'/,
