@@ -83,6 +83,10 @@ describe('authorization rules', () => {
       { name: c, sort-order: 1, match-request: { path: /a, type: path }, deny: x } ] }`);
     assert.deepEqual(ask(rules, 'GET', '/a', null), [true, 'b']);
     assert.deepEqual(ask(rules, 'GET', '/b', 'x'), [false, null]);
+    const tied = rulesOf(`authorization { version: 1, rules: [
+      { name: b, sort-order: 1, match-request: { path: /a, type: path }, allow-unauthenticated: true }
+      { name: a, sort-order: 1, match-request: { path: /a, type: path }, deny: x } ] }`);
+    assert.deepEqual(ask(tied, 'GET', '/a', null), [false, 'a']);
   });
 
   test('HEAD is asked for as GET is, and as nothing else', () => {
@@ -96,7 +100,7 @@ describe('authorization rules', () => {
   test('names, globs, patterns and deny beside allow', () => {
     const rules = rulesOf(`authorization { version: 1, rules: [
       { name: r, sort-order: 1, match-request: { path: "^/metrics/v[12]", type: regex },
-        allow: [ "one.example.com", "*.lab.example.com", "/^ci-\\\\d+$/" ], deny: "bad.lab.example.com" } ] }`);
+        allow: [ "one.example.com", "*.lab.example.com", "web*.example.com", "/^ci-\\\\d+$/" ], deny: "bad.lab.example.com" } ] }`);
     const isAllowed = (name: string | null) => ask(rules, 'GET', '/metrics/v2', name)[0];
     const expected: [string | null, boolean][] = [
       [null, false],
@@ -108,6 +112,10 @@ describe('authorization rules', () => {
       ['lab.example.com', false],
       ['xlab.example.com', false],
       ['bad.lab.example.com', false],
+      ['web1.example.com', true],
+      ['xweb1.example.com', false],
+      ['web1.example.com.x', false],
+      ['web1.x.example.com', false],
       ['ci-7', true],
       ['ci-x', false],
     ];
@@ -218,9 +226,10 @@ describe('authorization rules', () => {
       { name: d, sort-order: 1, match-request: { path: /a, type: path } }
       { name: e, sort-order: 1, match-request: { path: "(", type: regex }, deny: x }
       { name: f, sort-order: 1, match-request: { path: /a, type: path }, allow: { extensions: { x: y } } }
+      { name: g, sort-order: 1, match-request: { path: /a, type: path }, allow: x, allow-unauthenticated: true }
       7 ] }`);
-    assert.equal(problems.length, 8, problems.join('\n'));
-    for (const name of ['a', 'c', 'd', 'e', 'f'])
+    assert.equal(problems.length, 9, problems.join('\n'));
+    for (const name of ['a', 'c', 'd', 'e', 'f', 'g'])
       assert.ok(
         problems.some((problem) => problem.includes(`'${name}'`)),
         name,

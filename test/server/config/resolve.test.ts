@@ -83,6 +83,9 @@ describe('values', () => {
     assert.equal(settings.queryTimeoutDefault, 250);
     assert.equal(settings.commandMax, 10_485_760);
     assert.equal(settings.idleTimeout, 5000);
+    // So little that it is rounded to nothing is not taken for none.
+    assert.equal(load({ flags: { 'query-timeout-default': '0.0001' } }).settings.queryTimeoutDefault, 1);
+    assert.equal(load({ flags: { 'query-timeout-default': '0' } }).settings.queryTimeoutDefault, 0);
   });
 
   test('defaults that follow from other settings', () => {
@@ -397,6 +400,22 @@ describe('problems', () => {
     }
     assert.deepEqual(notices('facts-blocklist = a, b_c, os.release, x-y, z::w, é, /etc'), []);
     assert.deepEqual(notices('facts-blocklist = secret.*\nfacts-blocklist-type = regex'), []);
+  });
+
+  test('a cleartext listener that others can reach is told of', () => {
+    const isTold = (host: string): boolean =>
+      load({ flags: { 'http-host': host } }).notices.some(({ message }) =>
+        message.startsWith(`http: ${host} is reached from other machines`),
+      );
+    for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1']) assert.equal(isTold(host), false, host);
+    for (const host of ['0.0.0.0', '::', '::1:2', 'localhost.example.com', '10.127.0.1'])
+      assert.equal(isTold(host), true, host);
+  });
+
+  test('what is no file is not read', () => {
+    assert.deepEqual(problemsOf({ flags: { 'certificate-allowlist': '/dev/null' } }), [
+      '--certificate-allowlist: certificate-allowlist: cannot be read: it is no regular file',
+    ]);
   });
 
   test('old and new spelling together are refused', () => {
