@@ -100,6 +100,7 @@ test('maintenance: nothing is scheduled when switched off, and no expiry or purg
       maintenance.start();
       await pass(10 * minute);
       assert.deepEqual(kinds(), []);
+      assert.deepEqual((maintenance.state() as { jobs: unknown }).jobs, []);
       await maintenance.stop();
     }
   });
@@ -144,9 +145,10 @@ test('maintenance: stop breaks off the running step, which is no failure, and le
   const refused = assert.rejects(running, MaintenanceStopped);
   await settle();
   await maintenance.stop();
+  const { failures, cleaning } = maintenance.state() as { failures: number; cleaning: string };
+  assert.deepEqual([failures, cleaning], [0, ''], 'it has ended');
   await refused;
   assert.deepEqual(kinds(), ['expire_nodes']);
-  assert.equal((maintenance.state() as { failures: number }).failures, 0);
 });
 
 test('maintenance: nodes that are never to be deleted are not deleted by a clean either', async () => {
