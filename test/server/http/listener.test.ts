@@ -654,6 +654,28 @@ test('listener: bodies beyond the common budget are refused with 503 until other
   endless.socket.destroy();
 });
 
+test('listener: parts that wait for the end of a body are free when its client leaves before', async (t) => {
+  let freed = 0;
+  const writers: BodyWriter[] = [];
+  const early: Mount = {
+    prefix: '/early',
+    handler: (exchange) => {
+      const writer = exchange.stream({ status: 200, contentType: 'text/plain' });
+      for (let part = 0; part < 2; part++) writer.write(Buffer.from('part'), () => freed++);
+      writers.push(writer);
+    },
+  };
+  const listener = await listen(t, [early]);
+  const client = await RawClient.open(listener.port);
+  client.send('POST /early HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nbegun');
+  await until('parts', () => writers.length === 1);
+  assert.equal(freed, 0);
+  const drained = writers[0]?.drained();
+  client.close();
+  await drained;
+  assert.equal(freed, 2);
+});
+
 test('listener: stopping lets running requests finish and closes the rest', async (t) => {
   let go = (): void => {};
   const waiting: Mount = {
