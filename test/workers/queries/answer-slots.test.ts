@@ -16,7 +16,7 @@ test('answer slots: what is put is there until its slots are free, in whatever o
   let refused = 0;
   let several = 0;
   let most = 0;
-  for (let value = 1; value <= 2000; value++) {
+  for (let value = 1; value <= 3000; value++) {
     const length = random.below(value % 7 === 0 ? SLOT_BYTES * 4 : SLOT_BYTES) + 1;
     const slots = writer.put(filled(length, value));
     if (slots === null) refused++;

@@ -126,9 +126,9 @@ test('engine: actors warm up in folders of their own, which are gone afterwards;
   const { ring } = await start(t, dir);
   assert.equal(existsSync(join(dir, 'scratch-007')), false);
   await until('two actors warm up', () => scratch().length === 2);
-  const { kind } = await send(ring, 'replace facts', 5, facts('one'));
-  assert.equal(kind, 'processed');
+  const outcome = send(ring, 'replace facts', 5, facts('one'));
   await until('the actor that has something to do ends it, the other one goes on', () => scratch().length === 1);
+  assert.equal((await outcome).kind, 'processed');
   await until('nothing is left', () => scratch().length === 0);
   const nodes = await nodesOf(dir);
   assert.equal(
