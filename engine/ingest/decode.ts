@@ -125,7 +125,7 @@ function decodeSplit(
   }
   const decoded = decodeParts(upgraded, source, partsReader, parts, stored, last) ?? decodeJoined(rest, source, parts);
   if (decoded === null) return null;
-  if (fingerprint !== null && decoded.refusal === null) decoded.memo = memoText(fingerprint, decoded.hash, parts);
+  if (fingerprint !== null) decoded.memo = memoText(fingerprint, decoded.hash, parts);
   return decoded;
 }
 

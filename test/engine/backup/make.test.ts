@@ -1,18 +1,20 @@
 // The copy of a command log that the server writes to, and removes segments from, meanwhile: whatever is held of it leads on from there.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { backup as make } from '../../../engine/backup/make.ts';
+import { isBackedUp, backup as make } from '../../../engine/backup/make.ts';
+import { restore } from '../../../engine/backup/restore.ts';
+import { filesBelow } from '../../../engine/backup/tree.ts';
 import { crc32 } from '../../../engine/crc32.ts';
 import type { CommandLog } from '../../../engine/inbox/log.ts';
 import { SEGMENT_HEADER_SIZE } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
-import { partitionDir } from '../../../engine/store/file/layout.ts';
+import { holdDir, partitionDir } from '../../../engine/store/file/layout.ts';
 import { openStoreInfo } from '../../../engine/store/file/store-info.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
 import { withoutLeftovers } from '../../../server/leftovers.ts';
@@ -24,13 +26,13 @@ const backup = (options: { readonly data: string; readonly target: string }) =>
 /** An empty folder, and functions of `node:fs/promises` that are others for the time of the test. */
 function prepare(t: TestContext): { dir: string; replace(others: Partial<typeof files>): void } {
   const dir = mkdtempSync(join(tmpdir(), 'backup-'));
-  const { copyFile, link } = files;
+  const { copyFile, link, open, rename, utimes } = files;
   const replace = (others: Partial<typeof files>): void => {
     Object.assign(files, others);
     syncBuiltinESMExports();
   };
   t.after(() => {
-    replace({ copyFile, link });
+    replace({ copyFile, link, open, rename, utimes });
     rmSync(dir, { recursive: true });
   });
   return { dir, replace };
@@ -43,6 +45,99 @@ async function dataWithLog(data: string, segmentSizeMax: number): Promise<{ inbo
   const inbox = join(data, 'inbox');
   return { inbox, log: await openTestLog(inbox, { segmentSizeMax }) };
 }
+
+test('backup: one may be on its way while its folder of links is looked after, or where that cannot be told', (t) => {
+  const { dir: data } = prepare(t);
+  const now = Date.now();
+  assert.equal(isBackedUp(data, now), false);
+  const held = holdDir(data, '0123abcd');
+  mkdirSync(held);
+  for (const [age, expected] of [
+    [0, true],
+    [59_000, true],
+    [61_000, false],
+    [-61_000, false],
+  ] as const) {
+    utimesSync(held, (now - age) / 1000, (now - age) / 1000);
+    assert.equal(isBackedUp(data, now), expected, `${age}`);
+  }
+  assert.equal(isBackedUp(join(data, 'nowhere'), now), true);
+});
+
+test('backup: what is copied, or put back, is durable before it gets its name', async (t) => {
+  const { dir, replace } = prepare(t);
+  const [data, target, back] = ['data', 'target', 'back'].map((name) => join(dir, name)) as [string, string, string];
+  const { log } = await dataWithLog(data, 1000);
+  await log.append(envelope('a'), body('x'));
+  const { open, rename } = files;
+  const synced = new Set<unknown>();
+  const unsynced: string[] = [];
+  replace({
+    open: async (path, ...rest) => {
+      const file = await open(path, ...rest);
+      const sync = file.sync.bind(file);
+      file.sync = async () => {
+        await sync();
+        synced.add(path);
+      };
+      return file;
+    },
+    rename: async (from, to) => {
+      const folder = String(from);
+      for (const name of Object.keys(await filesBelow(folder)))
+        if (!synced.has(join(folder, name))) unsynced.push(name);
+      await rename(from, to);
+    },
+  });
+  await backup({ data, target });
+  await restore({ source: target, data: back, withoutLeftovers });
+  assert.deepEqual(unsynced, []);
+  assert.ok(synced.size > 4);
+  await log.close();
+});
+
+test('backup: one whose segments were not held all the time fails', async (t) => {
+  const { dir, replace } = prepare(t);
+  const data = join(dir, 'data');
+  const { log } = await dataWithLog(data, 1000);
+  const { utimes } = files;
+  let looks = 0;
+  replace({
+    utimes: async (...given) => {
+      if (++looks === 2) throw Object.assign(new Error('EIO: injected into utimes'), { code: 'EIO' });
+      await utimes(...given);
+    },
+  });
+  const onProgress = (): void => {
+    for (const end = performance.now() + 300; performance.now() < end; );
+  };
+  await assert.rejects(make({ data, target: join(dir, 'copy'), now: Date.now, withoutLeftovers, onProgress }), /EIO/);
+  assert.ok(looks > 1);
+  await log.close();
+});
+
+test('backup: what is put back into a folder gets its description last', async (t) => {
+  const { dir } = prepare(t);
+  const [data, target, back] = ['data', 'target', 'back'].map((name) => join(dir, name)) as [string, string, string];
+  const { log } = await dataWithLog(data, 1000);
+  await log.close();
+  await backup({ data, target });
+  mkdirSync(back);
+  const named: string[] = [];
+  const { renameSync } = fs;
+  t.after(() => {
+    fs.renameSync = renameSync;
+    syncBuiltinESMExports();
+  });
+  fs.renameSync = (from, to) => {
+    named.push(basename(String(to)));
+    renameSync(from, to);
+  };
+  syncBuiltinESMExports();
+  await restore({ source: target, data: back, withoutLeftovers });
+  assert.equal(named.at(-1), 'store.json');
+  assert.deepEqual(named.sort(), readdirSync(back).sort());
+});
 
 test('backup: segments that go while the first ones are held leave no gap', async (t) => {
   const { dir, replace } = prepare(t);

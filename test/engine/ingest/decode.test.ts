@@ -138,6 +138,20 @@ test('decode: invalid UTF-8 becomes replacement characters, an empty body the pa
   refused(submit('replace facts', '\ufeff{}'), 'unreadable', /not JSON/);
 });
 
+test('decode: of two facts of one name the last one counts', () => {
+  const text = JSON.stringify(factsPayload({ values: { a: 1, c: 2 } })).replace('"c":2', '"b":true,"a":3');
+  for (const way of [decode, (command: QueuedCommand) => new Memory().decode(command)]) {
+    const { facts: found } = (way(submit('replace facts', text)) as FactsCommand).contents();
+    assert.deepEqual(
+      found.map(({ name, value }) => [name, value]),
+      [
+        ['a', '3'],
+        ['b', 'true'],
+      ],
+    );
+  }
+});
+
 test('decode: what would be too long when its decimals are spelled out is refused for good', () => {
   // 309 digits each: 5 MB of JSON that take 271 MB.
   const list = `[${'1e308,'.repeat(878_000)}1]`;

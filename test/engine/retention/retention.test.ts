@@ -117,6 +117,7 @@ test('retention: nodes expire when all their data is old', () => {
     });
   const partition = newPartition(
     facts('old', old),
+    facts('just-young', daysAgo(7)),
     facts('young', young),
     facts('young-catalog', old),
     catalog('young-catalog', young),
@@ -213,6 +214,14 @@ test('retention: many inactive nodes go several in a step, one with many reports
   assert.equal(partition.counts().reports, 0);
 });
 
+test('retention: the limit of a purge is for all of its steps together', () => {
+  const partition = newPartition(...Array.from({ length: 25 }, (_, index) => deactivate(`gone${index}`, daysAgo(20))));
+  const { changed, steps } = run(purgeNodes(partition, { now: NOW, ttl: 14 * DAY, limit: 15 }));
+  assert.equal(changed, 15);
+  assert.ok(steps > 1);
+  assert.equal(partition.counts().nodes, 10);
+});
+
 test('retention: a deleted node leaves nothing, and older data is taken again', () => {
   const resources = [reportResource({ events: [event()] })];
   const reports = Array.from({ length: 250 }, (_, index) =>
@@ -243,6 +252,10 @@ test('retention: a deleted node leaves nothing, and older data is taken again', 
     rows.map((table) => partition.tables[table].getCount()),
     [0, 0, 1, 0],
     'the factset of the other node has one',
+  );
+  assert.deepEqual(
+    rowProblems(partition, () => true),
+    [],
   );
   assert.deepEqual(run(deleteNode(partition, 'c')), { changed: 0, steps: 1 });
   apply(partition, facts('c', at(1)));
@@ -323,7 +336,7 @@ test('retention: events go by their own day, those of latest reports stay', () =
     ],
   });
   const partition = newPartition(
-    report('a', daysAgo(10), withEvents(30, 10)),
+    report('a', daysAgo(10), withEvents(30, 14)),
     report('a', daysAgo(9), withEvents(29, 30, 1)),
     report('a', daysAgo(8), withEvents(50)),
   );

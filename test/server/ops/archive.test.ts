@@ -49,7 +49,10 @@ test('tar: what is written is read back, long and foreign names included, in chu
 test('tar: a name is as long as a certname may be', async () => {
   const files = { [`${'n'.repeat(1 << 20)}.json`]: '{}', after: '' };
   assert.deepEqual(await untar(tarOf(files), 65_536), files);
-  const ofAnyLength = Object.fromEntries(Array.from({ length: 1100 }, (_, length) => [`é${'n'.repeat(length)}`, '']));
+  const lengths = Array.from({ length: 1100 }, (_, index) => index);
+  const ofAnyLength = Object.fromEntries(
+    ['é', 'e'].flatMap((first) => lengths.map((length) => [first + 'n'.repeat(length), ''])),
+  );
   assert.deepEqual(await untar(tarOf(ofAnyLength), 65_536), ofAnyLength);
 });
 
@@ -85,13 +88,19 @@ test('tar: names split over the header, GNU long names and entries that are no f
 
 test('tar: entries that are not asked for are skipped, damage is noticed', async () => {
   const archive = tarOf({ a: 'x'.repeat(2000), b: 'y' });
-  const names: string[] = [];
-  for await (const entry of readTar(inChunks(archive, 300))) names.push(entry.name);
-  assert.deepEqual(names, ['a', 'b']);
+  const namesIn = async (bytes: Uint8Array): Promise<string[]> => {
+    const names: string[] = [];
+    for await (const entry of readTar(inChunks(bytes, 300))) names.push(entry.name);
+    return names;
+  };
+  assert.deepEqual(await namesIn(archive), ['a', 'b']);
   await assert.rejects(untar(archive.subarray(0, 1000)), {
     name: 'BadArchive',
     message: 'The archive ends within an entry',
   });
+  const unsized = Buffer.concat([...entryOf('x', 'h', Buffer.from('10 size=a\n')), archive]);
+  for (const read of [untar, namesIn])
+    await assert.rejects(read(unsized), { message: 'An entry of the archive has no valid size' });
   await assert.rejects(untar(Buffer.alloc(600, 65)), { name: 'BadArchive', message: 'Input is not in the tar format' });
   for await (const entry of readTar(inChunks(archive, 300))) {
     await assert.rejects(entry.contents(1999), { message: "Archive entry 'a' is larger than 1999 bytes" });
@@ -166,6 +175,9 @@ test('form: a missing field and a body that ends early are refused', async () =>
   // Nor one whose name does not end, however it could be taken apart.
   const endless = `--b0\r\nContent-Disposition: form-data; name="${'\\a'.repeat(1000)}\r\n\r\nx\r\n--b0--\r\n`;
   await assert.rejects(drain(Buffer.from(endless)), { message: "The form has no field named 'archive'" });
+  const long = 'x'.repeat(17 << 10);
+  await assert.rejects(drain(Buffer.from(`--b0\r\nX: ${long}`)), { message: 'A part of the form has too long a head' });
+  await assert.rejects(drain(Buffer.from(`--b0${long}`)), { message: 'The multipart/form-data body is malformed' });
   assert.equal(boundaryOf('multipart/form-data; charset=x; boundary="a b"'), 'a b');
   assert.equal(boundaryOf('application/json'), null);
 });

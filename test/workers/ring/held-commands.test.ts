@@ -205,10 +205,11 @@ test('held commands: after some time what is held is feared no more, and goes as
   assert.deepEqual(noted, []);
 });
 
-test('trials: the end of another command ends none', () => {
-  const { source, held, trials, noted } = setUp(true);
+test('trials: the end of another command ends none, nor what hangs on another partition', () => {
+  const { source, target, held, trials, noted } = setUp(true);
   held.asked(asSlot(source), 7);
   trials.end(8);
+  trials.endHeld(asSlot(target));
   assert.deepEqual([noted, trials.isBusy], [[[0, [7]]], true]);
   trials.end(7);
   assert.equal(trials.isBusy, false);
@@ -216,11 +217,13 @@ test('trials: the end of another command ends none', () => {
 
 test('admission: a log that was opened while it could not be written is tried again without a submission', async () => {
   let trouble: Error | null = new Error('ENOSPC: no room');
+  let tries = 0;
   const stream = {
     get trouble() {
       return trouble;
     },
     recover: async () => {
+      if (tries++ === 0) return false;
       trouble = null;
       return true;
     },

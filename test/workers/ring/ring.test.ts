@@ -380,6 +380,7 @@ test('ring: after five delayed attempts a command is given up, with all its reas
   assert.equal(cause.match(/^Attempt \d+ @/gm)?.length, 6);
   assert.match(cause, /^Attempt 6 @ .*\nattempt 5 fails on request\n\nAttempt 5 @/);
   assert.equal(metrics.meter('mq', 'global.retried').count, 6);
+  assert.equal(metrics.counter('mq', 'global.awaiting-retry').count, 0);
   assert.equal(metrics.meter('mq', 'global.discarded').count, 1);
 });
 
@@ -953,12 +954,13 @@ test('ring: maintenance survives the death of its actor', async (t) => {
 
 test('ring: after stop submissions are refused and those who still wait are told', async (t) => {
   const dir = temporaryDirectory();
-  const { ring } = await start(t, dir);
+  const { ring, lines } = await start(t, dir);
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const { outcome } = await ring.submit(submission('a'), true);
   await until('stalled', () => !ring.healthy);
   await ring.stop();
+  assert.ok(!lines.some((line) => line.includes('did not stop in time')), lines.join('\n'));
   await assert.rejects(outcome!, SubmissionRefused);
   await assert.rejects(
     ring.submit(submission('a'), false),

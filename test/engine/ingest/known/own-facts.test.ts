@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { applyPrepared, prepare } from '../../../../engine/ingest/apply.ts';
 import type { QueuedCommand } from '../../../../engine/ingest/command/types.ts';
+import { OwnFacts } from '../../../../engine/ingest/known/own-facts.ts';
 import { storedText } from '../../../../engine/json/stored.ts';
 import type { JsonValue } from '../../../../engine/json/value.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
@@ -76,5 +77,31 @@ test('own facts: what is stored is what was sent last, and equal facts are one b
     }),
     { numRuns: 60 },
   );
+  rmSync(dir, { recursive: true });
+});
+
+test('own facts: of one node after the other its own are found', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'own-facts-'));
+  const partition = openPartition(dir);
+  const stored = { a: { one: 'a', two: 'a' }, b: { one: 'b', two: 'b' } };
+  partition.write((batch) => {
+    for (const [certname, values] of Object.entries(stored)) {
+      const prepared = prepare(batch, submit('replace facts', factsPayload({ certname, values })), SETTINGS);
+      assert.equal(applyPrepared(batch, prepared, SETTINGS).kind, 'processed');
+    }
+  });
+  partition.write((batch) => {
+    const own = new OwnFacts();
+    for (const certname of ['a', 'b', 'a']) {
+      own.of(batch, batch.view.nodeId(certname));
+      const items = ['one', 'two'].map((name) => own.find(batch.nameId(name), JSON.stringify(certname)));
+      assert.deepEqual(
+        items.map((item) => item !== 0 && batch.view.facts.body(item)),
+        ['one', 'two'].map((name) => ({ name, value: JSON.stringify(certname) })),
+        certname,
+      );
+    }
+  });
+  await partition.close();
   rmSync(dir, { recursive: true });
 });
