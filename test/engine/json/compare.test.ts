@@ -134,6 +134,8 @@ describe('numbers', () => {
     assert.equal(compareNumbers(10n ** 23n, new Float(1e23)), 0);
     assert.ok(compareNumbers(10n ** 23n + 1n, new Float(1e23)) > 0);
     assert.ok(compareNumbers(-(10n ** 400n), new Float(-1e308)) < 0);
+    assert.ok(compareNumbers(9007199254740993n, new Float(1e17)) < 0);
+    assert.ok(compareNumbers(-9007199254740993n, new Float(-1e17)) > 0);
     assert.ok(compareNumbers(10n ** 400n, new Float(Number.POSITIVE_INFINITY)) < 0);
     assert.ok(compareNumbers(-(10n ** 20n), 0.5) < 0);
   });

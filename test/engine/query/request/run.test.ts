@@ -219,6 +219,31 @@ describe('answers: fact values compared with columns that count as texts', () =>
   });
 });
 
+describe('answers: inactive nodes', () => {
+  it('count until the moment from which they may be deleted', async () => {
+    const own = newFleet();
+    try {
+      const day = 86_400_000;
+      for (const [certname, ms] of [
+        ['just', NOW - day],
+        ['still', NOW - day + 1],
+        ['long', NOW - day - 1],
+      ] as const) {
+        own.apply('deactivate node', 3, { certname, producer_timestamp: new Date(ms).toISOString() });
+      }
+      const found = (nodePurgeTtl: number): unknown => {
+        const query = JSON.stringify(['extract', 'certname', ['=', 'node_state', 'inactive']]);
+        const reply = ask(own, { path: '/nodes', query: { query }, settings: { nodePurgeTtl } });
+        return (JSON.parse(reply.text) as { certname: string }[]).map(({ certname }) => certname).sort();
+      };
+      assert.deepEqual(found(day), ['still']);
+      assert.deepEqual(found(0), ['just', 'long', 'still']);
+    } finally {
+      await own.close();
+    }
+  });
+});
+
 describe('answers: values of any size', () => {
   it('more than lmdb copies (16 MB) in a fact, a parameter and a list of a report', async () => {
     const own = newFleet();

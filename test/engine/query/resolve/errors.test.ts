@@ -79,6 +79,8 @@ const ORDER: readonly [EntityName, string, string][] = [
   // Elements of paths are looked at when the SQL is written, and `match()` is asked for before anything else.
   ['fact_contents', '["or",["=","path",[1.5]],["or",[">","value","x"]]]', NO_NUMBER],
   ['fact_contents', '["or",["=","path",3],[">","value","x"]]', NO_NUMBER],
+  ['fact_contents', '["and",["=","path","x"],["=","path",true]]', BAD_ELEMENT],
+  ['fact_contents', '["and",["=","path",true],["=","path","x"]]', noSequence('java.lang.Boolean')],
   ['fact_contents', '["or",["~>","path",["a",1.5]],["~","name","("]]', BAD_ELEMENT],
   ['fact_contents', '["or",["in","path",["array",[["a"],"b"]]],[">","value","x"]]', NO_NUMBER],
   ['inventory', `["or",["=","timestamp","x"],["~","facts.match(\\"(\\")","y"]]`, noRegex('parentheses ()')],
