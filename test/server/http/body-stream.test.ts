@@ -139,6 +139,23 @@ test('body in parts: what a handler leaves is read before its answer, the connec
   }
 });
 
+test('body in parts: a client that was held up is let go on when the handler leaves', async (t) => {
+  const late: Mount = {
+    prefix: '/late',
+    handler: async (exchange) => {
+      for await (const part of exchange.bodyStream(10 * MIB)) {
+        // So much comes meanwhile that the client is held up.
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        exchange.reply(text(`${part.byteLength > 0}`));
+        return;
+      }
+    },
+  };
+  const listener = await listen(t, [late], { limits: { bodyBufferBytes: 1000 } });
+  const body = Buffer.alloc(5 * MIB);
+  assert.equal((await ask(listener.port, '/late', { method: 'POST', body })).text, 'true');
+});
+
 test('body in parts: a client that leaves while the handler works ends the body', async (t) => {
   let begun = 0;
   const { mount, seen } = counter(async () => {
