@@ -20,6 +20,8 @@ const VECTORS: readonly (readonly [string, readonly string[], readonly string[]]
   ['foo.*bar', ['foobar', 'foo\nbar'], ['barfoo']],
   ['c.d', ['c\nd', 'c🎉d'], ['cd', 'c12d']],
   ['^.{2}$', ['ab', '🎉é'], ['🎉', 'abc']],
+  ['^.{2,}x', ['abx', '🎉🎉🎉xy'], ['x', 'ax', '🎉x']],
+  ['x.{2,}$', ['xab', 'axabc'], ['x', 'xa']],
   ['UPPER|MiXed', ['UPPER', 'a MiXed'], ['upper']],
   ['a|', ['', 'b'], []],
   ['()', [''], []],
