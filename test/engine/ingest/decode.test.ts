@@ -490,6 +490,8 @@ test('decode: old facts become new ones', () => {
   );
   assert.equal(three.certname, 'c');
   assert.equal(three.producerTimestamp, Date.parse(at(0)));
+  // What is called as today already keeps its name.
+  assert.equal(facts(submit('replace facts', payload, { version: 3 })).certname, 'c');
   assert.equal(facts(submit('replace facts', { ...rest, name: 'c' }, { version: 2 })).producerTimestamp, RECEIVED);
   refused(submit('replace facts', { ...payload, name: 'c' }, { version: 5 }), 'invalid', /:name disallowed-key/);
   refused(submit('replace facts', payload, { version: 1 }), 'unsupported-version', /version 1/);
