@@ -318,8 +318,10 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     const waiting = await silent(other.port);
     assert.equal((await ask('/pdb/meta', { port: other.port })).status, 200);
     const closed = once(waiting, 'close');
+    const began = performance.now();
     await other.stop();
     await closed;
+    assert.ok(performance.now() - began < 5000, 'its handshake is not waited for');
   });
 
   test('a stop lets connections that have begun go on', async () => {
@@ -393,6 +395,8 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     assert.equal(lines.length / 2, 20);
     const { clientName, issuer, untold } = lines.at(-2) as Record<string, unknown>;
     assert.deepEqual([clientName, issuer, untold], ['right.example.com', 'CN=other', 2]);
+    await refusedBy('/status', { client: 'stranger', port }, /./);
+    assert.equal((lines.at(-2) as Record<string, unknown>)['untold'], undefined);
     await other.stop();
   });
 

@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { extensionIds, readExtensions } from '../../../server/tls/certificate-extensions.ts';
+import { elements, SEQUENCE } from '../../../server/tls/der.ts';
 import { type Certificates, makeCertificates, opensslMissing } from './certificates.ts';
 
 describe('certificate extensions', { skip: opensslMissing() }, () => {
@@ -60,6 +61,11 @@ describe('certificate extensions', { skip: opensslMissing() }, () => {
     }
     assert.ok(refused > 0);
   });
+});
+
+test('certificate extensions: a length that is left open is none', () => {
+  const open = Buffer.concat([Buffer.from([SEQUENCE, 0x80]), Buffer.alloc(0x80)]);
+  assert.throws(() => elements(open), /not a certificate/);
 });
 
 test('certificate extensions: names and numbers as Puppet registers them', () => {
