@@ -84,7 +84,7 @@ const sameSlot = (other: string, slot = slotOf(other, PARTITIONS)): string => {
 };
 
 test('ring: an accepted command is processed and its waiter told', async (t) => {
-  const { ring, metrics, lines } = await start(t, temporaryDirectory(), { times: { ...times, retryDelay: 300 } });
+  const { ring, metrics, lines } = await start(t, temporaryDirectory(), { times: { ...times, retryDelay: 1000 } });
   const { seq, outcome } = await ring.submit(submission('a', {}, { producerTimestamp: 3 }), true);
   assert.deepEqual(await outcome, {
     kind: 'processed',
@@ -160,7 +160,7 @@ test('ring: partitions that do not open in time are told of', async (t) => {
       if (kind === 'stop') parentPort.close();
     });`;
   const url = new URL(`data:text/javascript,${encodeURIComponent(idle)}`);
-  const limits = { openMax: 50, hangMax: 400 };
+  const limits = { openMax: 1000, hangMax: 400 };
   const { ring, lines } = await start(t, temporaryDirectory(), { script: { url }, limits });
   assert.equal(ring.healthy, true);
   await until('it is told', () => !ring.healthy);
@@ -428,7 +428,7 @@ test('ring: commands that are feared go batch by batch, also when that cannot be
   rmSync(join(dir, FAULT_FILE));
   // As after two ends in a row.
   writeFileSync(join(dir, 'running'), '2\n');
-  const { ring, lines } = await start(t, dir, { times: { ...times, retryDelay: 300 } });
+  const { ring, lines } = await start(t, dir, { times: { ...times, retryDelay: 1000 } });
   mkdirSync(join(dir, 'inbox', 'suspects.json'));
   await until('all are applied', () => ring.depth === 0);
   await ring.stop();
