@@ -428,7 +428,7 @@ test('ring: commands that are feared go batch by batch, also when that cannot be
   rmSync(join(dir, FAULT_FILE));
   // As after two ends in a row.
   writeFileSync(join(dir, 'running'), '2\n');
-  const { ring, lines } = await start(t, dir, { times: { ...times, retryDelay: 1000 } });
+  const { ring, lines } = await start(t, dir, { times: { ...times, retryDelay: 3000 } });
   mkdirSync(join(dir, 'inbox', 'suspects.json'));
   await until('all are applied', () => ring.depth === 0);
   await ring.stop();
