@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { JsonValue } from '../../../../../engine/json/value.ts';
-import { scopeOf } from '../../../../../engine/query/exec/filter/filter.ts';
+import { type CompileScope, scopeOf } from '../../../../../engine/query/exec/filter/filter.ts';
 import { evaluateNodes } from '../../../../../engine/query/exec/filter/node-filter.ts';
 import { ExecContext } from '../../../../../engine/query/exec/plan/context.ts';
 import { Row } from '../../../../../engine/query/exec/row/row.ts';
@@ -12,6 +12,19 @@ import type { Filter } from '../../../../../engine/query/tree.ts';
 import { NodeSet } from '../../../../../engine/store/items/node-set.ts';
 import { NODES_ALL } from '../../../../../engine/store/records/tables.ts';
 import { contextOptions, facts, newFleet } from '../../request/fleet.ts';
+
+/** Certnames of the nodes that the condition finds, sorted. `asked`: of these, or else of all. */
+const found = (ctx: ExecContext, scope: CompileScope, filter: Filter, asked?: readonly string[]): string[] =>
+  ctx.views
+    .flatMap((view, part) => {
+      const candidates = asked === undefined ? view.set(NODES_ALL) : new NodeSet(view.maxNodeId + 1);
+      for (const node of asked?.map((name) => view.nodeId(name)) ?? []) if (node !== 0) candidates.add(node);
+      const work = evaluateNodes(filter, candidates, new Row(view, part), scope);
+      let step = work.next();
+      while (!step.done) step = work.next();
+      return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
+    })
+    .sort();
 
 it('conditions on nodes give way between one another', async () => {
   const fleet = newFleet();
@@ -81,15 +94,9 @@ it('certnames by regular expression: those alone that begin as it does, long and
         const { test, ...matcher } = ctx.regex(pattern);
         const counting = { ...matcher, test: (name: string) => ++looked > 0 && test(name) };
         const scope = scopeOf(Object.assign(ctx, { regex: () => counting }), 'nodes');
-        const found = ctx.views.flatMap((view, part) => {
-          const filter: Filter = { kind: 'regex', field: 'certname', pattern, nullIsFalse: false };
-          const work = evaluateNodes(filter, view.set(NODES_ALL), new Row(view, part), scope);
-          let step = work.next();
-          while (!step.done) step = work.next();
-          return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
-        });
+        const filter: Filter = { kind: 'regex', field: 'certname', pattern, nullIsFalse: false };
         const wanted = new RegExp(pattern, 'u');
-        assert.deepEqual(found.sort(), names.filter((name) => wanted.test(name)).sort(), pattern);
+        assert.deepEqual(found(ctx, scope, filter), names.filter((name) => wanted.test(name)).sort(), pattern);
         assert.equal(looked, looks, pattern);
       } finally {
         ctx.close();
@@ -118,22 +125,12 @@ it('conditions on certnames and facts find none but candidates', async () => {
     [fact('kernel', '=', 'Linux'), () => true],
     [fact('team', '~', '[78]'), (name) => /[78]$/.test(name)],
   ];
+  const asked = names.filter((name) => !name.endsWith('7'));
   const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
     for (const [filter, test] of cases) {
-      const found = ctx.views.flatMap((view, part) => {
-        const candidates = new NodeSet(view.maxNodeId + 1);
-        for (const name of names) {
-          const node = view.nodeId(name);
-          if (node !== 0 && !name.endsWith('7')) candidates.add(node);
-        }
-        const work = evaluateNodes(filter, candidates, new Row(view, part), scopeOf(ctx, 'inventory'));
-        let step = work.next();
-        while (!step.done) step = work.next();
-        return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
-      });
-      const wanted = names.filter((name) => !name.endsWith('7') && test(name));
-      assert.deepEqual(found.sort(), wanted.sort(), JSON.stringify(filter));
+      const wanted = asked.filter(test).sort();
+      assert.deepEqual(found(ctx, scopeOf(ctx, 'inventory'), filter, asked), wanted, JSON.stringify(filter));
     }
   } finally {
     ctx.close();
@@ -169,16 +166,9 @@ it('conditions on facts that are negated leave out what is unknown, of many node
   try {
     for (const [arg, kinds] of cases) {
       for (const asked of [names, names.slice(0, 60)]) {
-        const found = ctx.views.flatMap((view, part) => {
-          const candidates = new NodeSet(view.maxNodeId + 1);
-          for (const node of asked.map((name) => view.nodeId(name))) if (node !== 0) candidates.add(node);
-          const work = evaluateNodes({ kind: 'not', arg }, candidates, new Row(view, part), scopeOf(ctx, 'inventory'));
-          let step = work.next();
-          while (!step.done) step = work.next();
-          return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
-        });
-        const wanted = asked.filter((name) => kinds.includes(kindOf(name)));
-        assert.deepEqual(found.sort(), wanted.sort(), JSON.stringify(arg));
+        const wanted = asked.filter((name) => kinds.includes(kindOf(name))).sort();
+        const filter: Filter = { kind: 'not', arg };
+        assert.deepEqual(found(ctx, scopeOf(ctx, 'inventory'), filter, asked), wanted, JSON.stringify(arg));
       }
     }
   } finally {
@@ -226,14 +216,9 @@ it('conditions on facts: of few nodes that are left their own facts are looked a
           const scope = scopeOf(Object.assign(ctx, { regex: counting }), 'inventory');
           const both: Filter = { kind: 'and', args };
           const filter: Filter = kind === 'and' ? both : { kind: 'not', arg: { kind: 'not', arg: both } };
-          const found = ctx.views.flatMap((view, part) => {
-            const work = evaluateNodes(filter, view.set(NODES_ALL), new Row(view, part), scope);
-            let step = work.next();
-            while (!step.done) step = work.next();
-            return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
-          });
           const wanted = Array.from({ length: NODES }, (_, i) => i).filter(test);
-          assert.deepEqual(found.sort(), wanted.map((i) => `n${i}`).sort(), JSON.stringify(args));
+          const names = wanted.map((i) => `n${i}`).sort();
+          assert.deepEqual(found(ctx, scope, filter), names, JSON.stringify(args));
           assert.equal(looked, looks, JSON.stringify(args));
         } finally {
           ctx.close();
