@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { accessLine, createAccessLog } from '../../server/access-log.ts';
 import type { RequestRecord } from '../../server/http/exchange.ts';
 import { createLogs, jsonLine, readableLine } from '../../server/log.ts';
@@ -30,13 +30,14 @@ after(() => rmSync(folder, { recursive: true }));
 
 /** The text of the file once there is some: files are opened and written in the background. */
 async function written(file: string, log: { end(): Promise<void> }, again = () => {}): Promise<string> {
-  for (;;) {
+  let text = '';
+  await until(`${file} has something`, async () => {
     again();
     await log.end();
-    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-    if (text !== '') return text;
-    await setImmediate();
-  }
+    text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    return text !== '';
+  });
+  return text;
 }
 
 describe('log', () => {
