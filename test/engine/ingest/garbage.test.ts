@@ -8,16 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { Inflater } from '../../../engine/ingest/command/inflater.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
 import { applyBatch } from '../../support/apply.ts';
+import { collect } from '../../support/collect.ts';
 import { at, event, reportPayload, reportResource, SETTINGS, submit } from './support.ts';
 
 // As the server has it (workers/system/v8.ts).
 setFlagsFromString('--no-allocation-site-pretenuring');
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 const WARM_UP = 3000;
 const MEASURED = 4000;

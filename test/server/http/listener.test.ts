@@ -4,11 +4,10 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { BodyPieces } from '../../../server/http/body-pieces.ts';
 import { BodyTooLarge, type BodyWriter, type Exchange, type Mount } from '../../../server/http/exchange.ts';
+import { collect } from '../../support/collect.ts';
 import { atEnd } from '../../support/endings.ts';
 import { RawClient } from '../../support/raw-client.ts';
 import { pause, until } from '../../support/waiting.ts';
@@ -21,9 +20,6 @@ const sizes = (max = 1 << 20): Mount => ({
   prefix: '/size',
   handler: async (exchange) => exchange.reply(text(String((await exchange.body(max)).byteLength))),
 });
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 const hello: Mount = { prefix: '/hello', handler: (exchange) => exchange.reply(text('hello')) };
 

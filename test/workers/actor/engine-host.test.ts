@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { Fingerprints, newKey } from '../../../engine/fingerprint.ts';
 import { EngineHost } from '../../../workers/actor/engine-host.ts';
+import { collect } from '../../support/collect.ts';
 import { submissionOf } from '../../support/commands.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { engineSettings } from '../../support/engine-settings.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 test('engine host: nothing refers to the bodies of a batch that is over', async () => {
   const host = new EngineHost({

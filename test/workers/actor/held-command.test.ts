@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { decodeHeld, encodeHeld, type HeldCommand } from '../../../workers/actor/held-command.ts';
+import { collect } from '../../support/collect.ts';
 import { until } from '../../support/waiting.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 const held = (body: Uint8Array): HeldCommand => ({
   envelope: {

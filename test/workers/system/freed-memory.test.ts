@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { returnFreedMemory } from '../../../workers/system/freed-memory.ts';
 import { nativeFunction } from '../../../workers/system/native.ts';
 import { pageSize, residentMemory } from '../../../workers/system/process-memory.ts';
+import { collect } from '../../support/collect.ts';
 
 const trim = nativeFunction('int malloc_trim(size_t pad)');
 const skip =
@@ -19,9 +18,6 @@ const skip =
 const MiB = 1 << 20;
 
 const own = (): number => residentMemory(pageSize()!).own;
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 /** A burst, too small to be mapped one by one; those that stay keep the library from giving back the rest by itself. */
 const burst = (count: number): (Buffer | null)[] =>

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { buffersAtRest, collectAtRest } from '../../../workers/system/heap-at-rest.ts';
+import { collect as collectAll } from '../../support/collect.ts';
 import { until } from '../../support/waiting.ts';
 
 const MiB = 1 << 20;
@@ -126,8 +125,7 @@ test('heap at rest: buffers that nobody needs are collected where they are many'
 });
 
 test('heap at rest: buffers are those of the process, and a collection frees them', async () => {
-  setFlagsFromString('--expose-gc');
-  const { spare, collect } = buffersAtRest(runInNewContext('gc') as () => void);
+  const { spare, collect } = buffersAtRest(collectAll);
   // What was there before may go meanwhile: it is little beside this.
   const LARGE = 500 * MiB;
   let large: Uint8Array | null = new Uint8Array(LARGE);

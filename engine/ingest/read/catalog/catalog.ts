@@ -195,8 +195,8 @@ function decodedResource(
   const item = recall(ref);
   const body = item === 0 ? storedResource(placed, certname, columns) : null;
   return {
-    type: nameText(type, 'type', columns),
-    title: nameText(title, 'title', columns),
+    type: nameColumn(type, 'type', columns),
+    title: nameColumn(title, 'title', columns),
     ref,
     item,
     body,
@@ -222,8 +222,8 @@ function storedResource(placed: PlacedResource, certname: string, columns: Colum
   const sent = sentOf(placed, certname);
   const { exported, file, line, parameters: stored } = sent instanceof PlainParts ? sent : columnsOf(sent, columns);
   return {
-    type: nameText(type, 'type', columns),
-    title: nameText(title, 'title', columns),
+    type: nameColumn(type, 'type', columns),
+    title: nameColumn(title, 'title', columns),
     hash: resourceHash(identityText(type), identityText(title), parameters),
     tags: shared,
     ownTag,
@@ -259,7 +259,7 @@ const identityText = (value: JsonValue | undefined): string =>
   typeof value === 'string' ? quote(value) : canonicalK(value ?? null);
 
 /** What is false names no resource. */
-function nameText(value: JsonValue | undefined, name: string, columns: Columns): string {
+function nameColumn(value: JsonValue | undefined, name: string, columns: Columns): string {
   if (value === false) columns.refuse(`${name} is no text.`);
   return columnText(value, name, columns);
 }

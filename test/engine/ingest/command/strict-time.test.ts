@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { strictTime, strictTimeAt } from '../../../../engine/ingest/command/validate.ts';
 import { parseStrict } from '../../../../engine/time.ts';
+import { collect } from '../../../support/collect.ts';
 
 const minute = fc.constantFrom(
   '2036-01-10T14:00:',
@@ -44,8 +43,6 @@ test('strict times: from bytes as from texts, in any order', () => {
 });
 
 test('strict times: of texts that never come again few are remembered', () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
   const used = (): number => {
     collect();
     return process.memoryUsage().heapUsed;

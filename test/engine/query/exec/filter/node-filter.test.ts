@@ -13,6 +13,15 @@ import { NodeSet } from '../../../../../engine/store/items/node-set.ts';
 import { NODES_ALL } from '../../../../../engine/store/records/tables.ts';
 import { contextOptions, facts, newFleet } from '../../request/fleet.ts';
 
+/** Compares a fact, or a member of one: names with dots between them. */
+const fact = (path: string, op: '=' | '~' | '>' | 'null?', value: JsonValue): Filter => ({
+  kind: 'json',
+  root: 'facts',
+  parts: path.split('.').map((name) => ({ kind: 'name', name, quoted: false })),
+  op,
+  value,
+});
+
 /** Certnames of the nodes that the condition finds, sorted. `asked`: of these, or else of all. */
 const found = (ctx: ExecContext, scope: CompileScope, filter: Filter, asked?: readonly string[]): string[] =>
   ctx.views
@@ -111,13 +120,6 @@ it('conditions on certnames and facts find none but candidates', async () => {
   const fleet = newFleet();
   const names = Array.from({ length: 200 }, (_, i) => `n${i}`);
   for (const name of names) fleet.apply('replace facts', 5, facts(name, { kernel: 'Linux', team: name.slice(-1) }));
-  const fact = (name: string, op: '=' | '~', value: JsonValue): Filter => ({
-    kind: 'json',
-    root: 'facts',
-    parts: [{ kind: 'name', name, quoted: false }],
-    op,
-    value,
-  });
   const cases: [filter: Filter, test: (name: string) => boolean][] = [
     [{ kind: 'eq', field: 'certname', value: 'n7', nullSafe: false }, (name) => name === 'n7'],
     [{ kind: 'in', field: 'certname', values: ['n7', 'n8'] }, (name) => name === 'n7' || name === 'n8'],
@@ -148,19 +150,12 @@ it('conditions on facts that are negated leave out what is unknown, of many node
     const os = OS[kindOf(name)];
     fleet.apply('replace facts', 5, facts(name, os === null ? { kernel: 'x' } : { kernel: 'x', os }));
   }
-  const osName = (op: '=' | '~' | 'null?', value: JsonValue): Filter => ({
-    kind: 'json',
-    root: 'facts',
-    parts: ['os', 'name'].map((name) => ({ kind: 'name', name, quoted: false })),
-    op,
-    value,
-  });
   const cases: [filter: Filter, kinds: number[]][] = [
-    [osName('~', '^Lin'), [2]],
-    [osName('~', '^AIX'), [0, 2]],
-    [osName('=', 'Linux'), [1, 2]],
-    [osName('null?', true), [0]],
-    [osName('null?', false), []],
+    [fact('os.name', '~', '^Lin'), [2]],
+    [fact('os.name', '~', '^AIX'), [0, 2]],
+    [fact('os.name', '=', 'Linux'), [1, 2]],
+    [fact('os.name', 'null?', true), [0]],
+    [fact('os.name', 'null?', false), []],
   ];
   const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
@@ -184,13 +179,6 @@ it('conditions on facts: of few nodes that are left their own facts are looked a
     const values = { kernel: i % 4 === 0 ? 'Linux' : 'AIX', team: i % 4, uuid: `u${i}`, os: { name: `o${i % 5}` } };
     fleet.apply('replace facts', 5, facts(`n${i}`, i % 8 === 0 ? values : { ...values, serial: i }));
   }
-  const fact = (name: string, op: '=' | '~' | '>', value: JsonValue): Filter => ({
-    kind: 'json',
-    root: 'facts',
-    parts: [{ kind: 'name', name, quoted: false }],
-    op,
-    value,
-  });
   const uuid = fact('uuid', '~', '^u[0-9]*4$');
   const isWanted = (i: number): boolean => i % 4 === 0 && i % 10 === 4;
   // Of each: how many values are tested by the pattern.
