@@ -6,6 +6,7 @@
 import type { JsonValue } from './json/value.ts';
 
 export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
 /** A JavaScript Date's range: 100,000,000 days on either side of 1970. */
 const TIME_MAX_MS = 8_640_000_000_000_000;
 

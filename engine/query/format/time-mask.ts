@@ -168,6 +168,13 @@ const SYNTAX = {
   suffixes: ['TH', 'th', 'SP'],
 };
 
+/** Patterns that tell more than the hour. */
+const WITHIN_HOURS = new Set('MI SS SSSS SSSSS MS US FF1 FF2 FF3 FF4 FF5 FF6'.split(' '));
+
+/** Whether all times of an hour have the same text. */
+export const isHourly = (mask: string): boolean =>
+  parseMask(mask, SYNTAX).every((node) => node.kind === 'text' || !WITHIN_HOURS.has(upper(node.key)));
+
 /** What a mask makes of times, in epoch milliseconds. */
 export function compileTimeMask(mask: string): (ms: number) => string {
   const nodes = parseMask(mask, SYNTAX);

@@ -9,7 +9,7 @@ const CACHE_MAX = 256;
 const compiled = new Map<string, (value: Maskable) => string | null>();
 
 /** Texts that spell a number count as that number. */
-type Maskable = number | bigint | Float | string;
+export type Maskable = number | bigint | Float | string;
 
 /** Epoch milliseconds; a value of a column of integers; a number of any kind. */
 export type MaskedKind = 'time' | 'integer' | 'number';

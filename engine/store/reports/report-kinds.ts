@@ -113,13 +113,16 @@ export interface ReportKind {
   readonly report: StoredReport;
 }
 
-/** Makes reports of that kind that have a certname, too. */
-export function certnamesWith(kind: StoredReport): (certname: string) => StoredReport {
+export type ReportTimes = Pick<ReportRecord, 'startTime' | 'endTime' | 'producerTimestamp' | 'receiveTime'>;
+
+/** Makes reports of that kind that have some fields more. */
+export function reportsOf(
+  kind: StoredReport,
+): (more: Partial<ReportTimes & Pick<ReportRecord, 'certname'>>) => StoredReport {
   const record = decodeReport(kind.record.bytes);
-  return (certname) => {
-    record.certname = certname;
+  return (more) => {
     const report = new StoredReport();
-    report.load(encodeReport(record));
+    report.load(encodeReport({ ...record, ...more }));
     return report;
   };
 }

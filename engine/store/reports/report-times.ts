@@ -5,11 +5,12 @@
 //   run       the node's: start and end of the run, times of its events
 //   receipt   this server's: when the report came
 
+import { HOUR_MS } from '../../time.ts';
 import type { ReportId, ReportRecord } from '../records/records.ts';
 import { REPORTS_FAR, REPORTS_FAR_RECEIPT } from '../records/tables.ts';
 
 /** Further away is far: milliseconds. Runs do not take as long. */
-const FAR_MS = 3_600_000;
+const FAR_MS = HOUR_MS;
 
 export type Clock = 'run' | 'receipt';
 export const CLOCKS: readonly Clock[] = ['run', 'receipt'];

@@ -1,31 +1,35 @@
 // Reports counted, and grouped, without a look at them. A partition knows how many it has of each kind (store/reports/report-kinds.ts); where nodes
 // matter too, reports are counted by node and kind, both of which lie side by side (store/reports/report-marks.ts). Of reports within given times only
 // those at the bounds are looked at: of the others it is known how many of each kind there are in each period (store/reports/report-periods.ts).
+// So they are counted by the day or the hour of a time (report-hours.ts).
 
 import { PairNumbers } from '../../../pair-numbers.ts';
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import { REPORT_NUMBER, REPORT_TEXT } from '../../../store/records/report-record.ts';
 import { NODES_ALL } from '../../../store/records/tables.ts';
-import { certnamesWith, KIND_PLACES, type ReportKind } from '../../../store/reports/report-kinds.ts';
+import { KIND_PLACES, type ReportKind, type ReportTimes, reportsOf } from '../../../store/reports/report-kinds.ts';
 import { PERIOD_MS, periodOf } from '../../../store/reports/report-periods.ts';
-import { FAR_SETS } from '../../../store/reports/report-times.ts';
+import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/reports/report-times.ts';
 import type { View } from '../../../store/view.ts';
 import { areShared, isClassed } from '../filter/classed.ts';
 import { all } from '../filter/conditions.ts';
 import { compileFilter } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';
 import { type NearRange, nearRangeOf, producerTimes } from '../plan/report-plan.ts';
-import type { Access } from '../row/access.ts';
+import type { Access, Hourly } from '../row/access.ts';
 import { Row } from '../row/row.ts';
 import { usefulTimes } from '../sources/report-ids.ts';
 import type { Source } from '../sources/source.ts';
+import { ReportHours, type SameHours } from './report-hours.ts';
 
 /** What is counted in one partition. */
 interface Part {
   readonly row: Row;
   /** Times that the reports have to be within, all of them. */
   readonly times: readonly NearRange[];
+  /** Texts of their times that they are told apart by. */
+  readonly hours: ReportHours;
   /** Kinds that pass the selection's conditions, of all that there are. */
   readonly kinds: readonly ReportKind[];
   readonly every: readonly ReportKind[];
@@ -37,6 +41,8 @@ interface Part {
 const FEW_NODES = 8;
 /** Reports of fewer nodes are looked at sooner than the marks of all: one in so many. */
 const FEW_WANTED = 64;
+/** Where periods tell the times of fewer, all are looked at: one in so many. */
+const FEW_TOLD = 3;
 /** Marks looked at between two looks at the time. */
 const TICK_MARKS = 1024;
 
@@ -58,9 +64,10 @@ export function* foldReports(
   visit: (row: Row, weight: number) => void,
 ): Generator<undefined, boolean> {
   const ofNode = reads.filter(isOfNode);
-  const ofKind = reads.filter((read) => !isOfNode(read));
+  const hourly = reads.flatMap((read) => read.hourly ?? []);
+  const ofKind = reads.filter((read) => !isOfNode(read) && read.hourly === undefined);
   if (source.shape !== 'report' || source.isWithinReports || !areShared(ofKind, KIND_PLACES)) return false;
-  const parts = yield* partsOf(source);
+  const parts = yield* partsOf(source, hourly);
   if (parts === null) return false;
   const ways = parts.map((part) => wayOf(part, ofNode.length > 0, reads.length > 0));
   if (ways.includes(null)) return false;
@@ -87,10 +94,12 @@ type Way = 'kinds' | 'without' | 'marks' | 'periods';
  * How a partition's reports are counted: by kind, all but those of the nodes that are left out, by their marks, or by periods. null: they have
  * to be looked at. `byNode`, `byKind`: what is to be told apart.
  */
-function wayOf({ row, times, every, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
+function wayOf(part: Part, byNode: boolean, byKind: boolean): Way | null {
+  const { row, times, hours, every, nodes } = part;
   const { view } = row;
   const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
-  if (times.length > 0) return !byNode && isNearlyAll && areToldApart(every, view) ? 'periods' : null;
+  if (times.length > 0 || hours.areAsked)
+    return !byNode && isNearlyAll && areToldApart(every, view) && periodsTell(part) ? 'periods' : null;
   if (!byNode && nodes === null) return 'kinds';
   if (!byNode && !byKind && isNearlyAll) return 'without';
   if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
@@ -101,6 +110,21 @@ function wayOf({ row, times, every, nodes }: Part, byNode: boolean, byKind: bool
 const areToldApart = (every: readonly ReportKind[], view: View): boolean =>
   view.reports.areMarked && new Set(every.map(({ mark }) => mark)).size === every.length;
 
+/** Whether periods tell the texts of the times of enough reports, if there are any asked for. */
+function periodsTell({ row, times, hours }: Part): boolean {
+  if (!hours.areAsked) return true;
+  const { from, to } = producerTimes(times);
+  let all = 0;
+  let told = 0;
+  for (const { start, counts } of row.view.reports.periods(from, to)) {
+    let count = 0;
+    for (const some of counts.values()) count += some;
+    all += count;
+    if (hours.ofPeriod(start) !== null) told += count;
+  }
+  return told * FEW_TOLD >= all;
+}
+
 function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void {
   ctx.trace.enter(trace.partition(row.part).scan);
   const count = split.node.length === 0 ? null : (nodes?.wanted ?? row.view.set(NODES_ALL)).count();
@@ -108,7 +132,7 @@ function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void
 }
 
 /** By partition; null: something is asked for that kinds do not tell, or there are reports that are not in them. */
-function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> {
+function* partsOf(source: Source, hourly: readonly Hourly[]): Generator<undefined, readonly Part[] | null> {
   const { ctx, entity, split, scope } = source;
   if (split.sub.length + split.mixed.length > 0) return null;
   const ofKind = split.item.filter((filter) => isClassed(filter, scope, KIND_PLACES));
@@ -118,8 +142,11 @@ function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> 
   const parts: Part[] = [];
   for (const number of source.parts) {
     const view = ctx.view(number);
-    const times = others.map((filter) => nearRangeOf(entity, filter, (clock) => usefulTimes(view, clock)));
+    const spanOf = (clock: Clock): TimeSpan | null => usefulTimes(view, clock);
+    const times = others.map((filter) => nearRangeOf(entity, filter, spanOf));
     if (!times.every((range) => range !== null)) return null;
+    const hours = ReportHours.of(hourly, entity, spanOf);
+    if (hours === null) return null;
     const every = view.reports.kinds();
     if (every === null) return null;
     const row = new Row(view, number);
@@ -130,7 +157,7 @@ function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> 
       row.body = report;
       return test === null || test.test(row) === TRUE;
     });
-    parts.push({ row, times, kinds, every, nodes });
+    parts.push({ row, times, hours, kinds, every, nodes });
     if (ctx.tick()) yield;
   }
   return parts;
@@ -152,44 +179,57 @@ function* countWithout(source: Source, part: Part): Generator<undefined, number>
 }
 
 /** Opens the reports of the nodes that are left out, and calls with those that would pass. */
-function* eachOfOthers(
-  { ctx, item }: Source,
-  { row, nodes }: Part,
-  take: (id: ReportId) => void,
-): Generator<undefined, void> {
+function* eachOfOthers(source: Source, { row, nodes }: Part, take: (id: ReportId) => void): Generator<undefined, void> {
   for (const node of nodes?.others.toArray() ?? []) {
     for (const id of row.view.reports.ofNode(node)) {
-      if (row.openReport(id) && (item === null || item.test(row) === TRUE)) take(id);
+      if (row.openReport(id) && passes(source, row)) take(id);
     }
-    if (ctx.tick()) yield;
+    if (source.ctx.tick()) yield;
   }
 }
 
-/** Tells counts when the row has the kind that each is of. */
+/** Reports whose times have the same texts. */
+interface Tally {
+  readonly times: Partial<ReportTimes>;
+  /** By place of a kind. */
+  readonly counts: number[];
+}
+
+/** Tells counts when the row has the kind that each is of, and times with the texts that are asked for. */
 function* byPeriods(source: Source, part: Part, tell: (count: number) => void): Generator<undefined, void> {
-  const { row, times, kinds } = part;
+  const { row, times, hours, kinds } = part;
   const { view } = row;
   const marks = view.reports.marks;
   const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
-  const counts = kinds.map(() => 0);
-  const add = (mark: number, count: number): void => {
+  const tallies = new Map<string, Tally>();
+  const add = (same: SameHours, mark: number, count: number): void => {
     const place = places.get(mark);
-    if (place !== undefined) counts[place]! += count;
+    if (place === undefined) return;
+    let tally = tallies.get(same.key);
+    if (tally === undefined)
+      tallies.set(same.key, (tally = { times: same.times, counts: new Array<number>(kinds.length).fill(0) }));
+    tally.counts[place]! += count;
   };
-  const addKindOf = (id: ReportId, by: 1 | -1): void => {
+  const addKindOf = (id: ReportId, same: SameHours, by: 1 | -1): void => {
     marks.open(id);
-    add(marks.kind, by);
+    add(same, marks.kind, by);
   };
   const look = (id: ReportId): void => {
-    if (row.openReport(id) && source.item!.test(row) === TRUE) addKindOf(id, 1);
+    if (row.openReport(id) && passes(source, row)) addKindOf(id, hours.ofReport(row), 1);
   };
-  const far = new Set(times.flatMap(({ clock }) => (clock === null ? [] : [...view.reports.set(FAR_SETS[clock])])));
+  /** What periods tell of the reports of this one; null: they are looked at. */
+  const toldOf = (start: number): SameHours | null => (isWithin(start, times) ? hours.ofPeriod(start) : null);
+  const clocks = [...times, ...hours.nears].map(({ clock }) => clock);
+  const far = new Set(
+    CLOCKS.flatMap((clock) => (clocks.includes(clock) ? [...view.reports.set(FAR_SETS[clock])] : [])),
+  );
   const { from, to } = producerTimes(times);
   // What lies at the bounds is looked at when the periods have been read.
   const atBounds: number[] = [];
   for (const period of view.reports.periods(from, to)) {
-    if (isWithin(period.start, times)) for (const [mark, count] of period.counts) add(mark, count);
-    else atBounds.push(period.start);
+    const same = toldOf(period.start);
+    if (same === null) atBounds.push(period.start);
+    else for (const [mark, count] of period.counts) add(same, mark, count);
     if (source.ctx.tickRow()) yield;
   }
   for (const start of atBounds) {
@@ -199,18 +239,24 @@ function* byPeriods(source: Source, part: Part, tell: (count: number) => void): 
     }
   }
   for (const id of far) {
-    if (row.openReport(id) && isWithin(periodOf(row.report.number(REPORT_NUMBER.producerTimestamp)!), times))
-      addKindOf(id, -1);
+    const same = row.openReport(id) ? toldOf(periodOf(row.report.number(REPORT_NUMBER.producerTimestamp)!)) : null;
+    if (same !== null) addKindOf(id, same, -1);
     look(id);
     if (source.ctx.tickRow()) yield;
   }
-  yield* eachOfOthers(source, part, (id) => addKindOf(id, -1));
-  for (const [place, { report }] of kinds.entries()) {
-    if (counts[place] === 0) continue;
-    row.body = report;
-    tell(counts[place]!);
+  yield* eachOfOthers(source, part, (id) => addKindOf(id, hours.ofReport(row), -1));
+  const reports = kinds.map(({ report }) => (hours.areAsked ? reportsOf(report) : () => report));
+  for (const { times: some, counts } of tallies.values()) {
+    for (const [place, count] of counts.entries()) {
+      if (count === 0) continue;
+      row.body = reports[place]!(some);
+      tell(count);
+    }
+    if (source.ctx.tickRow()) yield;
   }
 }
+
+const passes = ({ item }: Source, row: Row): boolean => item === null || item.test(row) === TRUE;
 
 /** Whether all reports of the period that are not far are within these times. */
 const isWithin = (start: number, times: readonly NearRange[]): boolean =>
@@ -247,10 +293,10 @@ function* byMarks(
     }
     counts[number]!++;
   }
-  const named = byNode ? kinds.map(({ report }) => certnamesWith(report)) : null;
+  const named = byNode ? kinds.map(({ report }) => reportsOf(report)) : null;
   for (const [number, { node, place }] of firsts.entries()) {
     row.nodeId = node;
-    row.body = named === null ? kinds[place]!.report : named[place]!(row.certname);
+    row.body = named === null ? kinds[place]!.report : named[place]!({ certname: row.certname });
     tell(counts[number]!);
     if (number % TICK_MARKS === 0 && ctx.tick()) yield;
   }

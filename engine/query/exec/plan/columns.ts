@@ -3,7 +3,9 @@
 import { type EntityName, fieldOf } from '../../../../schemas/entities.ts';
 import { isNumber, isObject, type JsonValue, kindOf } from '../../../json/value.ts';
 import type { StoredResource } from '../../../store/records/bodies.ts';
-import { type MaskedKind, toChar } from '../../format/to-char.ts';
+import { HOUR_MS } from '../../../time.ts';
+import { isHourly } from '../../format/time-mask.ts';
+import { type Maskable, type MaskedKind, toChar } from '../../format/to-char.ts';
 import type { Column, FieldRef } from '../../tree.ts';
 import { accessFor, type CompileScope } from '../filter/filter.ts';
 import { type Access, jsonText, type Level } from '../row/access.ts';
@@ -57,15 +59,30 @@ const made = (level: Level, value: (row: Row) => JsonValue): Access => ({
   write: (row, out) => out.text(jsonText(value(row))),
 });
 
+/** The text of the hour that a time is in. That of the last one is mostly asked for again. */
+function hourText(mask: string): (ms: number) => string | null {
+  let last = Number.NaN;
+  let text: string | null = null;
+  return (ms) => {
+    const hour = Math.floor(ms / HOUR_MS);
+    if (hour !== last) text = toChar(ms, mask, 'time');
+    last = hour;
+    return text;
+  };
+}
+
 /** to_string of a time or a number; null stays null, and a fact value that neither is nor spells a number has no such text. */
 function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access {
   const { level, value } = accessRef(ref, scope);
   const kind = ref.kind === 'field' ? maskedKind(scope.entity, ref.field) : 'number';
+  const isHour = kind === 'time' && isHourly(mask);
+  const text = isHour ? hourText(mask) : (v: Maskable): string | null => toChar(v, mask, kind);
   const get = (row: Row): string | null => {
     const v = value(row) as JsonValue;
-    return isNumber(v) || typeof v === 'string' ? toChar(v, mask, kind) : null;
+    return isNumber(v) || typeof v === 'string' ? text(v as number) : null;
   };
-  return made(level, get);
+  const access = made(level, get);
+  return isHour && ref.kind === 'field' ? { ...access, hourly: { field: ref.field, time: value, text } } : access;
 }
 
 function typeofAccess(ref: FieldRef, scope: CompileScope): Access {

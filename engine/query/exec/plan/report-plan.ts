@@ -152,13 +152,28 @@ export function rangeOf(filter: Filter): TimeRange | null {
   return { field: filter.field, from: filter.value, to: filter.value };
 }
 
-/** What is asked of a time of reports that is the producer's (clock null), or lies near it unless the report is far. */
-export interface NearRange extends Omit<TimeRange, 'field'> {
+/** A time of reports that is the producer's (clock null), or lies near it unless the report is far. */
+export interface NearTime {
   readonly clock: Clock | null;
   readonly span: TimeSpan;
 }
 
-/** null: the condition is not on such a time, or on one of which `spanOf` does not tell how far it lies. */
+/** null: the field is no such time, or one of which `spanOf` does not tell how far it lies. */
+export function nearTimeOf(
+  entity: EntityName,
+  field: string,
+  spanOf: (clock: Clock) => TimeSpan | null,
+): NearTime | null {
+  const clock = clockOf(entity, field);
+  if (clock === 'producer') return { clock: null, span: EXACT };
+  const span = clock === null ? null : spanOf(clock);
+  return span === null ? null : { clock, span };
+}
+
+/** What is asked of such a time. */
+export interface NearRange extends NearTime, Omit<TimeRange, 'field'> {}
+
+/** null: the condition is not on such a time. */
 export function nearRangeOf(
   entity: EntityName,
   filter: Filter,
@@ -167,10 +182,8 @@ export function nearRangeOf(
   const range = rangeOf(filter);
   if (range === null) return null;
   const { field, from, to } = range;
-  const clock = clockOf(entity, field);
-  if (clock === 'producer') return { clock: null, span: EXACT, from, to };
-  const span = clock === null ? null : spanOf(clock);
-  return span === null ? null : { clock, span, from, to };
+  const near = nearTimeOf(entity, field, spanOf);
+  return near === null ? null : { ...near, from, to };
 }
 
 /** Between which producers' times the reports lie that are within all of these; null: there is no bound. */

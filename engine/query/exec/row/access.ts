@@ -62,6 +62,15 @@ export interface Access {
   readonly column?: number;
   /** Of events: what none of the row's report is below, or above; known before they are looked at. */
   readonly bound?: { readonly least: (row: Row) => Value; readonly greatest: (row: Row) => Value };
+  /** Of texts that are made of a time, and that all times of an hour have in common. */
+  readonly hourly?: Hourly;
+}
+
+export interface Hourly {
+  /** The field that is the time, and how it is read: epoch ms. */
+  readonly field: string;
+  time(row: Row): Value;
+  text(ms: number): string | null;
 }
 
 export interface StoredPlace {

@@ -321,16 +321,39 @@ describe('reports are counted', () => {
     }
   });
 
+  const groups = (rows: readonly Shown[], fields: readonly string[]): string[] => {
+    const counts = new Map<string, number>();
+    for (const row of rows) {
+      const key = JSON.stringify(fields.map((field) => row[field]));
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return [...counts].map(([key, count]) => `${key} ${count}`).sort();
+  };
+  const found = (rows: readonly Shown[], fields: readonly string[]): string[] =>
+    rows.map((row) => `${JSON.stringify(fields.map((field) => row[field]))} ${row['count']}`).sort();
+
+  type Selected = readonly [clause: readonly unknown[], test: (row: Shown) => boolean, isTimed: boolean];
+  const within = (field: string, first: number, last: number): Selected => {
+    const [from, to] = [NOW - first * DAY - 12_345, NOW - last * DAY];
+    const clause = ['and', ['>=', field, new Date(from).toISOString()], ['<', field, new Date(to).toISOString()]];
+    return [clause, (row) => Date.parse(row[field] as string) >= from && Date.parse(row[field] as string) < to, true];
+  };
+  const SELECTED: readonly Selected[] = [
+    within('start_time', 9, 3),
+    within('producer_timestamp', 9.1, 8.7),
+    within('receive_time', 20, 0),
+    [
+      ['and', ['>', 'end_time', new Date(NOW - 5 * DAY).toISOString()], ['=', 'node_state', 'active']],
+      (row) => isActive(row) && Date.parse(row['end_time'] as string) > NOW - 5 * DAY,
+      true,
+    ],
+    [['~', 'certname', ''], () => true, false],
+    [['=', 'status', 'failed'], ({ status }) => status === 'failed', false],
+    [['=', 'node_state', 'active'], isActive, false],
+  ];
+
   it('in groups', () => {
     const everything = all('reports');
-    const groups = (rows: readonly Shown[], fields: readonly string[]): string[] => {
-      const counts = new Map<string, number>();
-      for (const row of rows) {
-        const key = JSON.stringify(fields.map((field) => row[field]));
-        counts.set(key, (counts.get(key) ?? 0) + 1);
-      }
-      return [...counts].map(([key, count]) => `${key} ${count}`).sort();
-    };
     for (const fields of [
       ['status'],
       ['environment', 'noop'],
@@ -339,35 +362,45 @@ describe('reports are counted', () => {
       ['certname', 'status', 'type'],
       ['configuration_version'],
     ]) {
-      const within = (field: string, first: number, last: number): [unknown[], (row: Shown) => boolean, true] => {
-        const [from, to] = [NOW - first * DAY - 12_345, NOW - last * DAY];
-        const clause = ['and', ['>=', field, new Date(from).toISOString()], ['<', field, new Date(to).toISOString()]];
-        return [
-          clause,
-          (row) => Date.parse(row[field] as string) >= from && Date.parse(row[field] as string) < to,
-          true,
-        ];
-      };
-      for (const [filter, test, isTimed = false] of [
-        within('start_time', 9, 3),
-        within('producer_timestamp', 9.1, 8.7),
-        within('receive_time', 20, 0),
-        [
-          ['and', ['>', 'end_time', new Date(NOW - 5 * DAY).toISOString()], ['=', 'node_state', 'active']],
-          (row: Shown) => isActive(row) && Date.parse(row['end_time'] as string) > NOW - 5 * DAY,
-          true,
-        ],
-        [['~', 'certname', ''], () => true],
-        [['=', 'status', 'failed'], ({ status }: Shown) => status === 'failed'],
-        [['=', 'node_state', 'active'], isActive],
-      ] as const) {
+      for (const [filter, test, isTimed] of SELECTED) {
         const clause = ['and', filter, JSON.parse(BOTH_TYPES)];
         const query = JSON.stringify(['extract', [...fields, ['function', 'count']], clause, ['group_by', ...fields]]);
         const { rows } = shown('reports', { query });
-        const found = rows.map((row) => `${JSON.stringify(fields.map((field) => row[field]))} ${row['count']}`).sort();
-        assert.deepEqual(found, groups(everything.filter(test), fields), query);
+        assert.deepEqual(found(rows, fields), groups(everything.filter(test), fields), query);
         const isKnown = isTimed ? !fields.includes('certname') : true;
         assert.equal(areCounted(query), fields[0] !== 'configuration_version' && isKnown, query);
+      }
+    }
+  });
+
+  it('by the day or the hour of their times', () => {
+    const everything = all('reports');
+    const DAILY = ['YYYY-MM-DD', (time: string) => time.slice(0, 10)] as const;
+    const HOURLY = ['"in" DD HH24', (time: string) => `in ${time.slice(8, 10)} ${time.slice(11, 13)}`] as const;
+    const BY_THE_MINUTE = ['HH24:MI', (time: string) => time.slice(11, 16)] as const;
+    const ASKED = [
+      // Runs begin and end within an hour of the producer's time, so that few periods are of one hour of theirs.
+      ['start_time', DAILY, true],
+      ['start_time', HOURLY, false],
+      ['end_time', DAILY, true],
+      ['producer_timestamp', DAILY, true],
+      ['producer_timestamp', HOURLY, true],
+      ['producer_timestamp', BY_THE_MINUTE, false],
+      ['receive_time', DAILY, true],
+    ] as const;
+    for (const [at, [field, [mask, text], isTold]] of ASKED.entries()) {
+      for (const others of [[], ['status', 'noop'], ['certname']]) {
+        for (const [filter, test, isTimed] of SELECTED.filter((_, i) => others.length === 0 || i % 3 === at % 3)) {
+          const clause = ['and', filter, JSON.parse(BOTH_TYPES)];
+          const day = ['function', 'to_string', field, mask];
+          const asked = ['extract', [...others, day, ['function', 'count']], clause, ['group_by', ...others, day]];
+          const query = JSON.stringify(asked);
+          const rows = everything.filter(test).map((row) => ({ ...row, to_string: text(row[field] as string) }));
+          const fields = [...others, 'to_string'];
+          assert.deepEqual(found(shown('reports', { query }).rows, fields), groups(rows, fields), query);
+          // Of a few hours most may be near midnight.
+          if (!isTimed) assert.equal(areCounted(query), isTold && others[0] !== 'certname', query);
+        }
       }
     }
   });
