@@ -3,7 +3,7 @@
 //
 // The host says where each column comes from. In memory:
 //
-//   layout    16 bytes `null` | 16 bytes `"skipped"` | u8 place of `skipped` | u8 place of `events` | per row u8 place in an event,
+//   layout    8 bytes `null` | 8 bytes `false` | 16 bytes `"skipped"` | u8 place of `skipped` | u8 place of `events` | per row u8 place in an event,
 //             u8 place in a resource; rows: the coded columns, the texts that are only shown, the time; places: of the readers'
 //             fields, NO_PLACE: none
 //   region    codes | the resource | hash tables | pending events | events | texts | places | the result
@@ -15,6 +15,8 @@ import { timeAt } from './times';
 
 const NULL_TEXT: usize = 0;
 const NULL_SIZE: usize = 4;
+const FALSE_TEXT: usize = 8;
+const FALSE_SIZE: usize = 5;
 const SKIPPED_TEXT: usize = 16;
 const SKIPPED_SIZE: usize = 9;
 const SKIPPED_PLACE: usize = 32;
@@ -27,6 +29,7 @@ const CODES: u32 = 7;
 const TOLD_APART: u32 = 5;
 const STATUS: u32 = 0;
 const CONTAINING_CLASS: u32 = 5;
+const CORRECTIVE_CHANGE: u32 = 6;
 /** Texts that are only shown. */
 const VALUES: u32 = 6;
 const LINE: u32 = 4;
@@ -235,7 +238,8 @@ function addEvent(reader: usize, pending: usize): void {
   const bucket = bucketOf(event);
   if (isKnown(event, bucket)) return;
   setCode(CONTAINING_CLASS, classStart, classEnd - classStart);
-  for (let column = CONTAINING_CLASS + 1; column < CODES; column++) setCodeFrom(column, textOf(pending, column));
+  if (pending === 0) setCode(CORRECTIVE_CHANGE, layout + FALSE_TEXT, FALSE_SIZE);
+  else setCodeFrom(CORRECTIVE_CHANGE, textOf(pending, CORRECTIVE_CHANGE));
   copyCodes(event);
   store<u32>(event + EVENT_NEXT, load<u32>(bucket));
   store<u32>(bucket, u32(event));

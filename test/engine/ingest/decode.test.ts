@@ -682,7 +682,13 @@ test('decode: the worked reports (4.6)', () => {
 });
 
 test('decode: events follow from resources', () => {
-  const skipped = reportResource({ skipped: true, resource_title: '/s', timestamp: at(5), events: [event()] });
+  const skipped = reportResource({
+    skipped: true,
+    resource_title: '/s',
+    timestamp: at(5),
+    corrective_change: true,
+    events: [event()],
+  });
   const unchanged = reportResource({ resource_title: '/u' });
   const changed = reportResource({
     containment_path: ['Stage[main]', 'Foo', '', 'Bar::Baz', 'File[/a]'],
@@ -713,6 +719,11 @@ test('decode: events follow from resources', () => {
     ],
   );
   assert.equal(events[0]?.timestamp, Date.parse(at(5)));
+  // Nothing is corrected by what was skipped, whatever its resource says.
+  assert.deepEqual(
+    events.map(({ correctiveChange }) => correctiveChange),
+    [false, null, null],
+  );
   assert.equal(events[1]?.containingClass, 'Bar::Baz');
   assert.deepEqual([events[1]?.file, events[1]?.line], ['/f.pp', 3]);
 });

@@ -65,7 +65,6 @@ interface SharedFields {
   readonly line: number | null;
   readonly containmentPath: readonly string[] | null;
   readonly containingClass: string | null;
-  readonly correctiveChange: boolean | null;
 }
 
 function sharedFields(resource: JsonObject, columns: Columns): SharedFields {
@@ -78,7 +77,6 @@ function sharedFields(resource: JsonObject, columns: Columns): SharedFields {
     line: columns.integer(resource['line'] as JsonValue, 'line'),
     containmentPath: path,
     containingClass: containingClass(path),
-    correctiveChange: resource['corrective_change'] as boolean | null,
   };
 }
 
@@ -97,7 +95,7 @@ function skippedEvent(shared: SharedFields, timestamp: number): EventRecord {
     line: shared.line,
     containmentPath: shared.containmentPath,
     containingClass: shared.containingClass,
-    correctiveChange: shared.correctiveChange,
+    correctiveChange: false,
   };
 }
 

@@ -28,6 +28,7 @@ const ROOM = 4096;
 const EVENT_REGIONS = 4;
 /** In the layout of events (engine/wasm/lists/events.ts). */
 const NULL_AT = 0;
+const FALSE_AT = 8;
 const SKIPPED_AT = 16;
 const PLACES_AT = 32;
 const NO_PLACE = 0xff;
@@ -184,6 +185,7 @@ export class ListKernel {
     const places = [skipped, list, ...rows.flatMap(({ event, resource }) => [event ?? NO_PLACE, resource ?? NO_PLACE])];
     const at = this.#take(PLACES_AT + places.length);
     this.#bytes.write('null', at + NULL_AT, 'latin1');
+    this.#bytes.write('false', at + FALSE_AT, 'latin1');
     this.#bytes.write('"skipped"', at + SKIPPED_AT, 'latin1');
     this.#bytes.set(places, at + PLACES_AT);
     return at;

@@ -39,7 +39,8 @@ export const EVENT_SOURCES: EventSources = {
     name: ofEvent('name'),
     // Of the containment path.
     containingClass: { event: null, resource: null },
-    correctiveChange: ofBoth('corrective_change'),
+    // Of a skipped resource: false.
+    correctiveChange: ofEvent('corrective_change'),
   },
   values: {
     newValue: ofEvent('new_value'),

@@ -366,7 +366,7 @@ function allEvents(report: Report, edition: Edition): Record<string, Cell>[] {
     };
     const nothing = { property: null, name: null, new_value: 'null', old_value: 'null', message: null };
     if (resource.skipped) {
-      const change = corrective(resource.corrective_change, edition);
+      const change = corrective(false, edition);
       return [{ ...shared, ...nothing, status: 'skipped', timestamp: resource.timestamp, corrective_change: change }];
     }
     return resource.events.map((event) => ({
