@@ -36,11 +36,11 @@ type Parser = (raw: RawValue, row: SettingRow, loose: boolean) => PlainValue;
 
 const parsers: Readonly<Record<SettingType, Parser>> = {
   duration: (raw) => {
-    const match = /^(\d+)\s*(d|h|ms|m|s)$/.exec(String(raw).trim());
+    const match = /^(\d+)\s*(d|h|ms|m|s)$/i.exec(String(raw).trim());
     if (match === null) {
       throw new ValueRefused(`${shown(raw)} is not a time span: a whole number and a unit (d, h, m, s, ms), like 14d`);
     }
-    return Number(match[1]) * durationUnits[match[2]!]!;
+    return Number(match[1]) * durationUnits[match[2]!.toLowerCase()]!;
   },
   minutes: parseCounted,
   seconds: parseCounted,
@@ -60,7 +60,7 @@ const parsers: Readonly<Record<SettingType, Parser>> = {
   text: parseText,
   path: parseText,
   choice: (raw, row) => {
-    const text = String(raw).trim();
+    const text = String(raw).trim().toLowerCase();
     if (row.choices!.includes(text)) return text;
     throw new ValueRefused(`${shown(raw)} is none of ${row.choices!.join(', ')}`);
   },
@@ -72,7 +72,7 @@ const parsers: Readonly<Record<SettingType, Parser>> = {
 
 function parseCounted(raw: RawValue, row: SettingRow): number {
   const text = String(raw).trim();
-  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new ValueRefused(`${shown(raw)} is not a number of ${row.type}`);
+  if (!/^-?(\d+|\d*\.\d+)$/.test(text)) throw new ValueRefused(`${shown(raw)} is not a number of ${row.type}`);
   const value = Number(text) * bareUnit[row.type]!;
   // A fraction of a millisecond may not turn a limit into none.
   return value > 0 ? Math.max(1, Math.round(value)) : value;

@@ -88,6 +88,16 @@ describe('values', () => {
     assert.equal(load({ flags: { 'query-timeout-default': '0' } }).settings.queryTimeoutDefault, 0);
   });
 
+  test('what PuppetDB reads in other spellings', () => {
+    const spelled =
+      '[global]\nproduct-name = PE-PuppetDB\n[database]\nnode-ttl = 2D\nnode-purge-ttl = 90M\nreport-ttl = 1500MS\n' +
+      'gc-interval = .5\n[puppetdb]\nquery-timeout-max = .25\n';
+    const { settings } = load({ config: files('spelled', { 'a.ini': spelled }) });
+    assert.deepEqual([settings.productName, settings.edition], ['pe-puppetdb', 'enterprise']);
+    assert.deepEqual([settings.nodeTtl, settings.nodePurgeTtl, settings.reportTtl], [172_800_000, 5_400_000, 1500]);
+    assert.deepEqual([settings.gcInterval, settings.queryTimeoutMax], [30_000, 250]);
+  });
+
   test('defaults that follow from other settings', () => {
     const { settings } = load({ flags: { 'report-ttl': '3d', 'gc-interval': '120' } });
     assert.equal(settings.resourceEventsTtl, settings.reportTtl);
