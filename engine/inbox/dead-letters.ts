@@ -49,7 +49,7 @@ export interface DeadLetter extends CommandFile {
 
 export interface DeadLetterCount {
   messages: number;
-  /** Bytes of bodies and causes. */
+  /** Bytes of bodies as stored. */
   filesize: number;
 }
 
@@ -95,7 +95,7 @@ export class DeadLetters {
     for (const letter of await this.list()) {
       const count = counts.get(letter.command) ?? { messages: 0, filesize: 0 };
       count.messages++;
-      count.filesize += letter.size + (await sizeOf(letter.causePath));
+      count.filesize += letter.size;
       counts.set(letter.command, count);
     }
     return counts;
@@ -159,13 +159,9 @@ export class DeadLetters {
       const name = commandFileName(letter.seq, letter.envelope);
       const cause = Buffer.from(causeText(letter.attempts), 'utf8');
       const before = await this.#letter(folderOf(letter.envelope.command), name);
-      const sizeBefore = before === null ? 0 : before.size + (await sizeOf(before.causePath));
       await replaceFile(folder, name, letter.seq, letter.body);
       await replaceFile(folder, causeFileName(name), letter.seq, cause);
-      added.push({
-        messages: before === null ? 1 : 0,
-        filesize: letter.body.length + cause.length - sizeBefore,
-      });
+      added.push({ messages: before === null ? 1 : 0, filesize: letter.body.length - (before?.size ?? 0) });
     }
     for (const folder of folders) await diskFiles.syncDirectory(folder);
     if (folders.size > 0) await diskFiles.syncDirectory(this.dir);
@@ -220,12 +216,6 @@ export function certnameOf(letter: CommandFile, body: Uint8Array, sizeMax: numbe
     return null;
   }
 }
-
-const sizeOf = (path: string): Promise<number> =>
-  stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
 
 async function replaceFile(folder: string, name: string, seq: number, content: Uint8Array): Promise<void> {
   const temporary = join(folder, `${TEMPORARY}${seq}`);
