@@ -52,6 +52,8 @@ describe('pql: texts compile to the tree they stand for', () => {
     ['nodes{5 = 5}', ['from', 'nodes', ['=', '5', 5]]],
     ['nodes{a=1 and b=2 and c=3}', ['from', 'nodes', ['and', ['=', 'a', 1], ['=', 'b', 2], ['=', 'c', 3]]]],
     ['nodes{a=1 or (b=2 or c=3)}', ['from', 'nodes', ['or', ['=', 'a', 1], ['=', 'b', 2], ['=', 'c', 3]]]],
+    ['nodes{(a=1 or b=2) or c=3}', ['from', 'nodes', ['or', ['=', 'a', 1], ['=', 'b', 2], ['=', 'c', 3]]]],
+    ['nodes{a=1 and (b=2 and c=3)}', ['from', 'nodes', ['and', ['=', 'a', 1], ['=', 'b', 2], ['=', 'c', 3]]]],
     ['nodes{a=1 and b=2 or c=3}', ['from', 'nodes', ['or', ['and', ['=', 'a', 1], ['=', 'b', 2]], ['=', 'c', 3]]]],
     ['nodes{! a = 1 and b = 2}', ['from', 'nodes', ['and', ['not', ['=', 'a', 1]], ['=', 'b', 2]]]],
     ['nodes{! !a = 1}', ['from', 'nodes', ['not', ['not', ['=', 'a', 1]]]]],
@@ -114,10 +116,17 @@ describe('pql: values', () => {
 
   it('integers have 64 bits', () => {
     assert.equal(value('-007'), -7);
+    assert.equal(value('-0'), 0);
+    assert.equal(value(`-${'0'.repeat(20)}9223372036854775808`), -9223372036854775808n);
     assert.equal(value('9007199254740993'), 9007199254740993n);
     assert.equal(value('9223372036854775807'), 9223372036854775807n);
     assert.equal(value('-9223372036854775808'), -9223372036854775808n);
     assert.equal(failure('facts{value = 9223372036854775808}').message, 'For input string: "9223372036854775808"');
+    assert.equal(failure('facts{value = -9223372036854775809}').message, 'For input string: "-9223372036854775809"');
+    assert.equal(
+      failure('facts{value = [9223372036854775808, 9223372036854775809]}').message,
+      'For input string: "9223372036854775808"',
+    );
     assert.equal(failure(`facts{value = ${'9'.repeat(9999)}}`).status, 400);
   });
 
@@ -125,10 +134,12 @@ describe('pql: values', () => {
     assert.deepEqual(value('1.0'), new Float(1));
     assert.deepEqual(value('-1.5e+3'), new Float(-1500));
     assert.equal(value('2.5E-1'), 0.25);
+    assert.deepEqual(value('1.0e999'), new Float(Number.POSITIVE_INFINITY));
   });
 
   it('double quotes take the escapes of JSON, single quotes only their own', () => {
     assert.equal(value('"a\\"\\u00e9\\n\nb"'), 'a"é\n\nb');
+    assert.equal(value("'\\'a\\''"), "'a'");
     assert.equal(value("'a\\'\\\\\\d\"'"), 'a\'\\\\\\d"');
     const bad = (text: string): string => failure(`facts{value = "${text}"}`).message;
     const at = (column: number): string => `\n at [Source: (StringReader); line: 1, column: ${column}]`;
@@ -148,6 +159,10 @@ describe('pql: an error points at the furthest place any rule reached', () => {
     ['nodes{} x', 8],
     ['nodes{certname = "a}', 21],
     ['nodes{certname = "a"and certname = "b"}', 21],
+    ['nodes{a = "b\\\nc"}', 13],
+    ['nodes{a ~ 5}', 11],
+    ['nodes{a ~> [5]}', 13],
+    ['nodes{a < true}', 11],
     ['nodes{a = 1 and}', 16],
     ['nodes{certname == "a"}', 17],
     ['nodes{certname in []}', 20],
@@ -212,8 +227,15 @@ describe('pql: an error points at the furthest place any rule reached', () => {
   });
 
   it('a subquery takes no paging', () => {
-    const text = 'nodes{facts{a = 1 limit 1 offset 2}}';
-    assert.match(failure(text).message, /^Wrong number of args \(4\) passed to: .*transform-subquery$/);
+    for (const [clauses, count] of [
+      ['a = 1 limit 1 offset 2', 4],
+      ['a = 1 limit 1', 3],
+      ['a = 1 group by a', 3],
+    ]) {
+      const { message } = failure(`nodes{facts{${clauses}}}`);
+      assert.match(message, new RegExp(`^Wrong number of args \\(${count}\\) passed to: .*transform-subquery$`));
+    }
+    assert.deepEqual(parse('nodes{facts{limit 1}}'), ['from', 'nodes', ['subquery', 'facts', ['limit', 1]]]);
   });
 });
 
@@ -222,6 +244,22 @@ describe('pql: bounds', () => {
     for (const open of ['(', '!', 'facts{', '[', 'a in facts{', 'a = [', 'a in [[']) {
       const error = failure(`nodes{${open.repeat(20_000)}`);
       assert.equal(error.status, 400);
+    }
+  });
+
+  it('what stands side by side is not nested', () => {
+    for (const [part, depth] of [
+      ['(a = 1)', 2],
+      ['! a = 1', 2],
+      ['facts{a = 1}', 2],
+      ['a = [1]', 2],
+      ['a in facts{(a = 1)}', 3],
+    ] as const) {
+      const text = `nodes{${Array(9).fill(part).join(' and ')}}`;
+      assert.equal((parsePql(text, depth) as JsonValue[][])[2]!.length, 10, part);
+      assert.throws(() => parsePql(text, depth - 1), {
+        message: `PQL query is nested deeper than ${depth - 1} levels`,
+      });
     }
   });
 

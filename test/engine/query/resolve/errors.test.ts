@@ -27,6 +27,7 @@ const noRegex = (what: string): string => `ERROR: invalid regular expression: ${
 const noOperator = (types: string): string => `ERROR: operator does not exist: ${types}`;
 const NO_UTF8 = 'ERROR: invalid byte sequence for encoding "UTF8": 0x00';
 const NO_TYPE = "Can't infer the SQL type to use for an instance of clojure.lang.PersistentVector.";
+const NO_MATCH_PART = 'No matching clause: :puppetlabs.puppetdb.query-eng.parse/match-field-part';
 const NOT_GROUPED = 'ERROR: column "status" must appear in the GROUP BY clause or be used in an aggregate function';
 
 /** Queries with two mistakes: which one is told. */
@@ -277,6 +278,8 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ],
   ['nodes', '["and",["~","certname","a"],[]]', '[] is not well-formed: queries must contain at least one operator'],
   ['nodes', '["and",["~","certname","a"],null]', '[] is not well-formed: queries must contain at least one operator'],
+  ['nodes', '["and",["~","certname","a"],{}]', '[] is not well-formed: queries must contain at least one operator'],
+  ['nodes', '["and",["~","certname","a"],{"a":1}]', NO_IMPLEMENTATION],
   ['nodes', '["=","certname"]', '= requires exactly two arguments'],
   ['nodes', '["~>","certname","a","b"]', '~> requires exactly two arguments'],
   ['nodes', '["not",["and",["=","certname"],["and"]]]', '= requires exactly two arguments'],
@@ -305,6 +308,7 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['nodes', '["in","certname","x"]', NO_IMPLEMENTATION],
   ['events', '["in","new_value",["array",["x"]]]', NO_IMPLEMENTATION],
   ['resources', '["in","tag",["array",["x"]]]', NO_IMPLEMENTATION],
+  ['resources', '["in",["title","tag"],["extract",["title","type"],["select_resources"]]]', NO_IMPLEMENTATION],
   // operators and types
   ['nodes', '["<","deactivated","2026"]', 'Query operators >,>=,<,<= are not allowed on field deactivated'],
   ['resources', '["<","tag","x"]', 'Query operators >,>=,<,<= are not allowed on field tags'],
@@ -314,6 +318,7 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['nodes', '["~>","zz",["a"]]', 'Query operator ~> is not allowed on field zz'],
   ['nodes', '["~>",["fact","kernel"],["a"]]', 'Query operator ~> is not allowed on field ["fact" "kernel"]'],
   ['resources', '["=","line","10"]', 'Argument "10" is incompatible with numeric field "line".'],
+  ['resources', '["=","line",true]', 'ERROR: operator does not exist: integer = boolean'],
   ['resources', '["<","line","10"]', 'Argument "10" and operator "<" have incompatible types.'],
   ['facts', '[">=","value",[1]]', 'Argument "[1]" and operator ">=" have incompatible types.'],
   ['facts', '["<=","value",null]', 'Argument "null" and operator "<=" have incompatible types.'],
@@ -326,8 +331,17 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['nodes', '["in",["fact","x"],["array",[5,"5"]]]', 'All values in array must be the same type.'],
   ['nodes', '["in",["fact","x"],["array",[5,5.0]]]', 'All values in array must be the same type.'],
   ['nodes', '["in",["fact","x"],["array",[5,2147483648]]]', 'All values in array must be the same type.'],
+  ['nodes', '["in",["fact","x"],["array",["a",null]]]', 'All values in array must be the same type.'],
   ['nodes', '["in",["fact","x"],["array",[]]]', 'All values in array must be the same type.'],
   ['resources', '["=",["parameter",5],"x"]', 'ERROR: operator does not exist: text = integer'],
+  ['resources', '["<","parameters.match(\\"a\\")",1]', NO_MATCH_PART],
+  ['resources', '["~","parameters.match(\\"a\\")","x"]', NO_MATCH_PART],
+  ['resources', '["=","tags",["x"]]', NO_TYPE],
+  ['resources', '["=","tags",{"a":1}]', 'No hstore extension installed.'],
+  ['inventory', '["~","facts","x"]', 'ERROR: operator does not exist: jsonb ~ character varying'],
+  ['nodes', '["in","certname",["array",["a\\u0000"]]]', NO_UTF8],
+  ['resources', '["~",["parameter","("],"x"]', noRegex('parentheses ()')],
+  ['resources', '["~",["parameter","x"],"("]', noRegex('parentheses ()')],
   ['resources', '["~",["parameter",true],"x"]', 'ERROR: operator does not exist: text ~ boolean'],
   ['nodes', '["~",["fact",5],5]', 'Invalid ~ clause'],
   ['nodes', '["~",["fact","x"],5]', "Operator '~' not allowed on value '5'"],
@@ -365,6 +379,11 @@ const TEXTS: readonly [EntityName, string, string][] = [
     'reports',
     '["=",["function","jsonb_typeof","end_time"],"x"]',
     'ERROR: function jsonb_typeof(timestamp with time zone) does not exist',
+  ],
+  [
+    'nodes',
+    '["in","certname",["extract","certname",["select_facts",["and",["=","name","a"],["and",["=",["function","jsonb_typeof","name"],"string"],["=","value","x"]]]]]]',
+    'ERROR: function jsonb_typeof(text) does not exist',
   ],
   [
     'nodes',
@@ -414,15 +433,21 @@ const TEXTS: readonly [EntityName, string, string][] = [
     '["extract",["facts.disks[0]"]]',
     'No matching clause: :puppetlabs.puppetdb.query-eng.parse/indexed-field-part',
   ],
-  [
-    'inventory',
-    '["extract",["facts.match(\\"a\\")"]]',
-    'No matching clause: :puppetlabs.puppetdb.query-eng.parse/match-field-part',
-  ],
+  ['inventory', '["extract",["facts.match(\\"a\\")"]]', NO_MATCH_PART],
   [
     'nodes',
     '["extract",[["function","count"]],["~","certname","a"],["group_by","zz"]]',
     '"zz" is niether a valid column name nor function name',
+  ],
+  [
+    'resources',
+    '["extract",[["function","count"]],["group_by","tag"]]',
+    '"tag" is niether a valid column name nor function name',
+  ],
+  [
+    'reports',
+    '["extract",[["function","count"]],["group_by","logs"]]',
+    'ERROR: could not identify an equality operator for type json',
   ],
   ['nodes', '["extract",[["function","bogus","certname"]]]', '"bogus" is not a valid function'],
   [
@@ -530,6 +555,8 @@ describe('errors', () => {
       '["AND",["=","certname","a"]]',
       '["subquery","facts"]',
       '["from","nodes",["=","certname","a"]]',
+      '["extract"]',
+      '["extract","certname",["=","certname","a"],["group_by","certname"],["=","certname","b"]]',
     ]) {
       assert.match(entityError('catalogs', query), /^AST validation failed, .*\nUnrecognized AST clause \[/s, query);
     }

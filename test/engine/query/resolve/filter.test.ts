@@ -28,6 +28,7 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     '["in","certname",["array",["a",5,true,1.5,null]]]',
     { kind: 'in', field: 'certname', values: ['a', '5', 'true', '1.5', ''] },
   ],
+  ['nodes', '["in","certname",["array",{"a":1}]]', { kind: 'in', field: 'certname', values: ['[":a" 1]'] }],
   ['nodes', '["in",["certname"],["array",[]]]', { kind: 'in', field: 'certname', values: [] }],
   ['nodes', '["in","expired",["array",["1970-01-01"]]]', { kind: 'in', field: 'expired', values: [0] }],
   [
@@ -66,8 +67,10 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
   ['resources', '["=","tag","A"]', { kind: 'member', field: 'tags', value: 'a' }],
   ['resources', '["~","tag","^\\\\D"]', { kind: 'regex', field: 'tags', pattern: '^\\d', nullIsFalse: true }],
   ['resources', '["=","tags",5]', { kind: 'member', field: 'tags', value: '5' }],
+  ['resources', '["=","tags",5.0]', { kind: 'member', field: 'tags', value: '5' }],
   ['resources', '["null?","tag",true]', FALSE],
   ['resources', '["=","type","any"]', null],
+  ['resources', '["=","type","Any"]', eq('type', 'Any')],
   // parameters
   [
     'resources',
@@ -89,6 +92,11 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     'facts',
     '["=",["function","jsonb_typeof","value"],"number"]',
     { kind: 'jsonb-typeof', field: 'value', type: 'number' },
+  ],
+  [
+    'resources',
+    '["=",["function","jsonb_typeof","parameters"],"object"]',
+    { kind: 'jsonb-typeof', field: 'parameters', type: 'object' },
   ],
   // paths
   ['fact_contents', '["=","path",["a",1]]', { kind: 'path-eq', field: 'path', paths: [['a', 1]] }],
@@ -128,6 +136,7 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     { kind: 'json', op: '=', root: 'facts', parts: [name('os'), quoted('a.b')], value: {} },
   ],
   ['inventory', '["=","facts",{}]', { kind: 'json', op: '=', root: 'facts', parts: [], value: {} }],
+  ['inventory', '["=","facts",null]', { kind: 'json', op: '=', root: 'facts', parts: [], value: null }],
   ['inventory', '["=","facts.a",null]', { kind: 'json', op: '=', root: 'facts', parts: [name('a')], value: null }],
   ['inventory', '["<","trusted",5]', { kind: 'json', op: '<', root: 'facts', parts: [name('trusted')], value: 5 }],
   [
@@ -173,6 +182,12 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     { kind: 'json', op: '=', root: 'facts', parts: [name('a')], value: 'x\ufffd' },
   ],
   [
+    'inventory',
+    '["=","facts.a",{"x\\u0000":["y\\u0000"]}]',
+    { kind: 'json', op: '=', root: 'facts', parts: [name('a')], value: { 'x\ufffd': ['y\ufffd'] } },
+  ],
+  ['facts', '["in","value",["array",["a\\u0000"]]]', { kind: 'value-in', field: 'value', values: ['a\ufffd'] }],
+  [
     'resources',
     '["=","parameters.a-b",null]',
     { kind: 'json', op: 'null?', root: 'parameters', parts: [name('a-b')], value: true },
@@ -182,8 +197,14 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     '["=","parameters.match(\\"a\\")",1]',
     { kind: 'json', op: '=', root: 'parameters', parts: [name('match("a")')], value: 1 },
   ],
+  [
+    'resources',
+    '["=","parameters.match(\\"(\\")",1]',
+    { kind: 'json', op: '=', root: 'parameters', parts: [name('match("(")')], value: 1 },
+  ],
   // a pattern that is null
   ['facts', '["~","value",null]', { kind: 'const', value: null }],
+  ['inventory', '["~","facts.a",null]', UNKNOWN],
   ['resources', '["~","tags",null]', FALSE],
   ['fact_contents', '["~>","path",null]', FALSE],
   [
@@ -202,6 +223,7 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
   ['events', '["=","old_value",null]', eq('old_value', 'null')],
   ['events', '["~","new_value","a.*"]', { kind: 'regex', field: 'new_value', pattern: '"a.*"', nullIsFalse: true }],
   ['events', '["null?","new_value",false]', FALSE],
+  ['events', '["null?","old_value",true]', FALSE],
   ['events', '["=","latest_report?",true]', eq('latest_report?', true)],
   ['events', '["=","latest_report?",null]', FALSE],
   ['events', '["null?","latest_report?",false]', TRUE],
@@ -261,19 +283,24 @@ describe('subqueries', () => {
   });
 
   it('subqueries: name and value of a fact move to the inventory only in the one documented form', () => {
-    const on = (columns: string, condition: string, form = 'select'): string => {
+    const on = (columns: string, condition: string, form = 'select', field = 'certname'): string => {
       const source =
         form === 'select'
           ? `["extract",${columns},["select_facts",${condition}]]`
           : `["from","facts",["extract",${columns},${condition}]]`;
-      return subquery('nodes', `["in","certname",${source}]`).query.entity;
+      return subquery('nodes', `["in","${field}",${source}]`).query.entity;
     };
     const condition = '["and",["=","name","a"],["<","value",5]]';
     assert.equal(on('"certname"', condition), 'inventory');
     assert.equal(on('"certname"', '["and",["=","name","a"],["null?","value",true]]'), 'inventory');
+    assert.equal(on('"environment"', condition, 'select', 'facts_environment'), 'inventory');
+    const typed = (field: string): string =>
+      `["and",["=","name","a"],["and",["=",["function","jsonb_typeof","${field}"],"number"],["<","value",5]]]`;
+    assert.equal(on('"certname"', typed('value')), 'inventory');
     assert.equal(on('["certname"]', condition), 'facts');
     assert.equal(on('"certname"', condition, 'from'), 'facts');
     assert.equal(on('"certname"', '["and",["<","value",5],["=","name","a"]]'), 'facts');
+    assert.equal(on('"certname"', '["and",["~","name","a"],["<","value",5]]'), 'facts');
     assert.equal(on('"certname"', '["and",["=","name","a"],["in","value",["array",[5]]]]'), 'facts');
     assert.equal(on('"certname"', '["and",["=","name","a"],["=","value",[5]]]'), 'facts');
     assert.equal(on('"certname"', '["and",["=","name","a"],["<","value",5],["=","environment","x"]]'), 'facts');
@@ -326,6 +353,13 @@ describe('defaults', () => {
       pattern: '.',
       nullIsFalse: true,
     });
+    for (const extract of ['"certname"', '[["function","count"],"status"],["group_by","status"]']) {
+      assert.deepEqual(filter('reports', `["extract",${extract}]`), agent);
+    }
+    assert.deepEqual(filter('reports', '["null?","type",false]'), not(isNull('type')));
+    assert.equal(filter('reports', '["in","type",["array",["plan"]]]')?.kind, 'in');
+    assert.equal(filter('reports', '["in","certname",["array",["a"]]]')?.kind, 'and');
+    assert.equal(filter('reports', '["in","type",["extract","type",["select_reports"]]]')?.kind, 'and');
     assert.deepEqual(filter('reports', '["or",["=","type","any"],["=","status","x"]]'), {
       kind: 'or',
       args: [eq('status', 'x')],
@@ -356,6 +390,7 @@ describe('defaults', () => {
       root(`["from","nodes"${clauses.map((clause) => `,${clause}`).join('')}]`).filter;
     assert.deepEqual(nodes(), active);
     assert.deepEqual(nodes('["extract","certname"]'), active);
+    assert.deepEqual(nodes('["extract","certname",null]'), active);
     for (const none of ['null', 'false']) {
       assert.deepEqual(nodes(`["extract","certname",${none},["group_by","certname"]]`), active);
     }

@@ -87,6 +87,28 @@ describe('projection', () => {
     ]);
   });
 
+  it('projection: functions of numbers leave out the facts that are none, unless there are groups', () => {
+    const filterOf = (on: EntityName, columns: string): string =>
+      JSON.stringify(entity(on, `["extract",${columns}]`).filter);
+    const numbers = JSON.stringify({ kind: 'jsonb-typeof', field: 'value', type: 'number' });
+    assert.equal(filterOf('facts', '[["function","sum","value"]]'), numbers);
+    assert.equal(filterOf('facts', '[["function","count"],["function","max","name"]]'), numbers);
+    assert.equal(filterOf('facts', '[["function","count"]]'), 'null');
+    assert.equal(filterOf('facts', '[["function","sum","value"],"name"],["group_by","name"]'), 'null');
+    assert.equal(filterOf('fact_contents', '[["function","sum","value"]]'), 'null');
+  });
+
+  it('projection: a name may have 63 characters', () => {
+    const name = (length: number): string => `facts.${'a'.repeat(length - 6)}`;
+    assert.equal(keys(entity('inventory', `["extract",["${name(63)}"]]`)), name(63));
+    assert.match(entityError('inventory', `["extract",["${name(64)}"]]`), /^Projected field name '64' exceeds /);
+  });
+
+  it('projection: the least and the greatest of lists of texts', () => {
+    assert.equal(keys(entity('resources', '["extract",[["function","min","tags"]]]')), 'min');
+    assert.equal(keys(entity('events', '["extract",[["function","max","containment_path"]]]')), 'max');
+  });
+
   it('projection: keys are in lower case', () => {
     assert.equal(keys(entity('inventory', '["extract",["facts.h.A B.t"]]')), 'facts.h.a b.t');
   });

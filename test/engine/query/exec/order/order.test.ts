@@ -10,12 +10,73 @@ import type { Value } from '../../../../../engine/query/exec/row/access.ts';
 import type { Locator } from '../../../../../engine/query/exec/row/row.ts';
 import type { FieldType } from '../../../../../schemas/entities.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
-import { contextOptions } from '../../request/fleet.ts';
+import { ask, contextOptions, facts, newFleet } from '../../request/fleet.ts';
 
 const compareByTypes = (types: readonly FieldType[], descending: readonly boolean[]): Compare =>
   compareIn(types.map((type, i) => orderOf(type, descending[i]!)));
 const compare = compareByTypes(['N', 'S'], [false, true]);
 
+/** From the first to the last; equal ones in a list. The database's null is the last, that of a JSON document has its place. */
+const ASCENDING: Readonly<Partial<Record<FieldType, readonly (readonly Value[])[]>>> = {
+  N: [[-1], [2, 2n], [3.5], [10], [2n ** 60n], [null]],
+  T: [[0], [1_700_000_000_000], [null]],
+  B: [[false], [true], [null]],
+  S: [[''], ['10'], ['2'], ['y\uffff'], ['y\u{1f600}'], [null]],
+  V: [[[]], [null], ['1'], ['a'], [1, new Float(1)], [2], [false], [true], [[9]], [[1, 2]], [{}], [{ a: 1 }]],
+  A: [[[]], [['a']], [['a', 'b']], [['b']], [null]],
+  PA: [[['a']], [['a', 1]], [['a', 10]], [['a', 2]], [['b']], [null]],
+  PE: [['a'], ['a#~1'], ['b'], [null]],
+};
+
+/** Of zero none. */
+const signOf = (compared: number): number => Math.sign(compared) + 0;
+
+/** Of the values of facts. */
+const VALUES_ASCENDING = ['[]', 'null', '"x"', '1', '2', 'true', '[2]', '{}'];
+
+describe('values in order', () => {
+  for (const type of Object.keys(ASCENDING) as FieldType[]) {
+    it(`of the type ${type}, and the other way round`, () => {
+      const places = ASCENDING[type]!;
+      for (const [i, xs] of places.entries()) {
+        for (const [j, ys] of places.entries()) {
+          for (const x of xs) {
+            for (const y of ys) {
+              assert.equal(signOf(orderOf(type, false)(x, y)), signOf(i - j), `${x} ${y}`);
+              assert.equal(signOf(orderOf(type, true)(x, y)), signOf(j - i), `${x} ${y} descending`);
+            }
+          }
+        }
+      }
+    });
+  }
+
+  it('null is among the values of facts, also where a page is full', async () => {
+    const fleet = newFleet();
+    const rank = (value: unknown): number => VALUES_ASCENDING.indexOf(JSON.stringify(value));
+    const shown = (path: string, query: Record<string, string>): unknown[] =>
+      (JSON.parse(ask(fleet, { path, query }).text) as { value: unknown }[]).map(({ value }) => value);
+    try {
+      fleet.apply('replace facts', 5, facts('a.example.com', { a: {}, b: [2], c: null, d: true, e: 'x', f: 1, g: [] }));
+      fleet.apply('replace facts', 5, facts('b.example.com', { h: [2], i: null, j: [] }));
+      for (const path of ['/facts', '/fact-contents']) {
+        const all = shown(path, {}).sort((x, y) => rank(x) - rank(y));
+        for (let limit = 1; limit <= all.length; limit++) {
+          for (const order of ['asc', 'desc']) {
+            const page = shown(path, { order_by: JSON.stringify([{ field: 'value', order }]), limit: `${limit}` });
+            assert.deepEqual(
+              page,
+              (order === 'asc' ? all : all.toReversed()).slice(0, limit),
+              `${path} ${order} ${limit}`,
+            );
+          }
+        }
+      }
+    } finally {
+      await fleet.close();
+    }
+  });
+});
 /** From where, up to where. */
 const PAGES: readonly (readonly [number, number | null])[] = [
   [0, null],
