@@ -28,15 +28,7 @@ import {
   notNumeric,
   tooFewColumns,
 } from './messages.ts';
-import {
-  type ComparisonOp,
-  isComparison,
-  isGroupBy,
-  isInequality,
-  isPaging,
-  isTruthy,
-  normalOperator,
-} from './operators.ts';
+import { type ComparisonOp, isComparison, isGroupBy, isInequality, isTruthy, normalOperator } from './operators.ts';
 import { hasMatch, parseField, tryParseField } from './path.ts';
 import { fieldNamed, innerScopeOf, isSelect, type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
 
@@ -70,7 +62,7 @@ export interface Source {
   readonly scope: Scope;
   readonly columns: readonly JsonValue[];
   readonly filter: Clause;
-  /** `limit`, `offset` and `order_by` clauses. */
+  /** Clauses behind the filter: of them `limit`, `offset` and `order_by` count. */
   readonly paging: readonly JsonValue[];
 }
 
@@ -170,8 +162,6 @@ function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonVal
   if (op === '=') {
     if (field === 'type' && value === 'any') return ELIDED;
     if (field === 'node_state') return expandNodeState(value);
-    // Never null in storage: this is a comparison with null that is not a null test.
-    if (field === 'latest_report?' && value === null) return FALSE;
   }
   if (field === 'new_value' || field === 'old_value') return plainComparison(scope, op, field, valueText(value));
   if (field === 'tag') return tagComparison(scope, op, value);
@@ -364,8 +354,7 @@ function expandFrom(source: readonly JsonValue[], options: ScopeOptions): Source
   const scope = scopeOfSelect(`select_${textOf(source[1] as JsonValue)}`, options);
   if (isArray(body) && normalOperator(body[0]) === 'extract') {
     const filter = body[2] === undefined || body[2] === null ? NO_CLAUSE : expand(scope, body[2], options);
-    const paging = source.slice(3).filter(isPaging);
-    return { scope, columns: columnList(body[1] ?? null), filter, paging };
+    return { scope, columns: columnList(body[1] ?? null), filter, paging: source.slice(3) };
   }
   const atom = source.slice(2).find(isAtom);
   if (atom !== undefined) throw noSequence(atom);

@@ -259,7 +259,7 @@ export function resolveAggregateEventCounts(
 ): readonly EventCountsTree[] {
   const resolve = (): EventCountsTree[] =>
     parseSummaries(parameters.summarizeBy).map((summarizeBy) =>
-      resolveEventCounts({ ...parameters, summarizeBy }, { ...options, orderBy: undefined }),
+      resolveEventCounts({ ...parameters, summarizeBy }, options),
     );
   if (options.distinct) return resolve();
   // The query must be one of the older language too, also where that language is not used; what the database would refuse comes last.
