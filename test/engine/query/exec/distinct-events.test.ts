@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { slotOf } from '../../../../engine/store/file/store-info.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
 
@@ -87,6 +88,7 @@ const CONDITIONS: readonly (readonly [Clause, (shown: Shown) => boolean])[] = [
     ['or', ['=', 'resource_title', 'a'], ['=', 'status', 'failure']],
     ({ resource_title: title, status }) => title === 'a' || status === 'failure',
   ],
+  [['<', 'timestamp', minutesAgo(5)], (shown) => timeOf(shown) < NOW - 5 * 60_000],
   [['~', 'message', '7$'], ({ message }) => (message as string).endsWith('7')],
 ];
 const SPANS = [
@@ -102,6 +104,18 @@ describe('distinct events', () => {
         const wanted = newest(all, from, to).filter(test);
         assert.deepEqual(sorted(answer('/events', clause, times(from, to))), sorted(wanted), JSON.stringify(clause));
       }
+    }
+  });
+
+  it('are those of the latest reports where nothing else is asked for', () => {
+    const clause = ['=', 'latest_report?', true];
+    const latest = answer<Shown>('/events', clause, {});
+    const also = ['and', clause, ['~', 'certname', '']];
+    for (const [from, to] of SPANS) {
+      assert.deepEqual(sorted(answer('/events', clause, times(from, to))), sorted(newest(latest, from, to)));
+      const reports = new Set(latest.map(({ report }) => report));
+      const wanted = newest(all, from, to).filter(({ report }) => reports.has(report));
+      assert.deepEqual(sorted(answer('/events', also, times(from, to))), sorted(wanted));
     }
   });
 
@@ -149,6 +163,19 @@ function scanned(clause: Clause | null, more: Record<string, string> = {}): numb
 }
 
 describe('distinct events that are many', () => {
+  it('nodes of several partitions are others, whatever their numbers there', async () => {
+    const two = newFleet();
+    const names = Array.from({ length: 20 }, (_, i) => `n${i}.example.com`);
+    const [first, second] = [0, 1].map((slot) => names.find((name) => slotOf(name, 2) === slot)!);
+    for (const [i, certname] of [first!, second!].entries()) {
+      const resources = [event('File', 'a', { timestamp: minutesAgo(i + 1) })];
+      two.apply('store report', 8, report(certname, { resources }));
+    }
+    const rows = answer<Shown>('/events', null, times(100, 0), two);
+    await two.close();
+    assert.deepEqual(rows.map(({ certname }) => certname).sort(), [first, second].sort());
+  });
+
   it('what came last may be the oldest', async () => {
     const many = newFleet();
     const EVENTS = 300;

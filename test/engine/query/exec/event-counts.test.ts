@@ -102,6 +102,48 @@ for (const edition of ['community', 'enterprise'] as const) {
   });
 }
 
+it('a filter of counts decides which subjects there are; nothing is more than null', async () => {
+  const some = newFleet();
+  const countsOf = (counts_filter: string): unknown => {
+    const query = { summarize_by: 'certname', counts_filter, order_by: '[{"field":"certname"}]', limit: '1' };
+    const { head, text } = ask(some, { path: '/event-counts', query: { ...query, include_total: 'true' } });
+    const names = (JSON.parse(text) as { subject: { title: string } }[]).map(({ subject }) => subject.title);
+    return [names, head.headers.find(([name]) => name === 'X-Records')?.[1]];
+  };
+  try {
+    for (const [i, certname] of NODES.entries()) {
+      const events = Array.from({ length: i + 1 }, () => ['success', null] as const);
+      some.apply('store report', 8, reportOf(certname, events, i));
+    }
+    assert.deepEqual(countsOf('[">","successes",4]'), [['c.example.com'], '3']);
+    assert.deepEqual(countsOf('[">=","successes",4]'), [['b.example.com'], '4']);
+    assert.deepEqual(countsOf('[">","failures",0]'), [[], '0']);
+    assert.deepEqual(countsOf('[">=","failures",null]'), [[], '0']);
+  } finally {
+    await some.close();
+  }
+});
+
+it('summaries come as they were asked for, that of classes last unless events are distinct; they count subjects', () => {
+  const summaries = (query: Record<string, string>): unknown => {
+    const { text } = ask(fleet, { path: '/aggregate-event-counts', query });
+    return (JSON.parse(text) as Record<string, unknown>[]).map(
+      ({ summarize_by, successes, failures, total }) => `${summarize_by} ${successes} ${failures} ${total}`,
+    );
+  };
+  const summarize_by = 'containing_class,resource,certname';
+  const [classes, resources, nodes] = ['containing_class 1 1 1', 'resource 2 2 2', 'certname 5 5 5'];
+  assert.deepEqual(summaries({ summarize_by }), [resources, nodes, classes]);
+  const distinct = {
+    distinct_resources: 'true',
+    distinct_start_time: '2026-01-01T00:00:00Z',
+    distinct_end_time: '2027-01-01T00:00:00Z',
+  };
+  assert.deepEqual(summaries({ summarize_by, ...distinct }), [classes, resources, nodes]);
+  const query = '["=","status","success"]';
+  assert.deepEqual(summaries({ summarize_by: 'certname', query }), ['certname 5 0 5']);
+});
+
 it('more than a thousand resources are told apart, also those whose titles have several types', () => {
   const many = newFleet();
   const types = ['File', 'Exec', 'Service'];

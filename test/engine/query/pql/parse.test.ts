@@ -95,6 +95,8 @@ describe('pql: dotted fields', () => {
     assert.deepEqual(condition('facts.match( = ")"'), ['=', 'facts.match(', ')']);
     assert.deepEqual(condition('facts.match(a)in [1]'), ['in', 'facts.match(a)', ['array', [1]]]);
     assert.deepEqual(condition('facts.match(a)in[1] = 5'), ['=', 'facts.match(a)in[1]', 5]);
+    assert.deepEqual(condition('group by facts.match(a)'), ['group_by', 'facts.match(a)']);
+    assert.deepEqual(condition('order by facts.match(a)b asc'), ['order_by', [['facts.match(a)b', 'asc']]]);
   });
 
   it('swallow a closing brace', () => {
@@ -168,6 +170,7 @@ describe('pql: an error points at the furthest place any rule reached', () => {
     ['nodes{certname in []}', 20],
     ['nodes{certname is  null}', 16],
     ['nodes{certname = 5.}', 20],
+    ['nodes{certname = 5.\n}', 20],
     ['nodes{a = 1.5e}', 15],
     ['nodes{order by descx}', 16],
     ['nodes{limit 1 group by a}', 15],

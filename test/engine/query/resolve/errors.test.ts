@@ -110,6 +110,7 @@ const ORDER: readonly [EntityName, string, string][] = [
     "Don't know how to create ISeq from: java.lang.Integer",
   ],
   ['reports', `["and",["=","noop",5],${BAD_TIME}]`, NO_TIME],
+  ['reports', `["and",["in","certname",["from","facts",["extract","certname"],["order_by",5]]],${BAD_TIME}]`, NO_TIME],
   ['reports', `["or",["not",["=","certname",[1]]],${BAD_TIME}]`, NO_TIME],
   ['reports', `["and",["~","certname","("],${BAD_TIME}]`, NO_TIME],
   [
@@ -439,6 +440,25 @@ const TEXTS: readonly [EntityName, string, string][] = [
     '["extract",[["function","count"]],["~","certname","a"],["group_by","zz"]]',
     '"zz" is niether a valid column name nor function name',
   ],
+  ['nodes', '["extract","certname",["or",["bogus"]]]', '["bogus"] is not a valid expression for "extract"'],
+  ['fact_contents', '["in","path",["extract","tags",["select_resources"]]]', noOperator('text[] = text[]')],
+  ['fact_paths', '["in","path",["extract","name",["select_facts"]]]', noOperator('text = text')],
+  ['facts', '["in","name",["extract","path",["select_fact_paths"]]]', noOperator('text = text')],
+  [
+    'nodes',
+    '["in","certname",["from","catalogs",["extract","edges"]]]',
+    `"edges" cannot be a column of an 'in' subquery`,
+  ],
+  ...(
+    [
+      ['match on', '["in","facts.a",["extract","certname",["select_nodes"]]]'],
+      ['extract', '["in","certname",["extract","facts.a",["select_inventory"]]]'],
+    ] as const
+  ).map(([action, query]): [EntityName, string, string] => [
+    'inventory',
+    query,
+    `Can't ${action} unknown 'inventory' field 'facts.a'${action === 'extract' ? '' : " for 'in'"}. Acceptable fields are 'certname', 'environment', 'facts', 'timestamp', and 'trusted'`,
+  ]),
   [
     'resources',
     '["extract",[["function","count"]],["group_by","tag"]]',
@@ -462,6 +482,8 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['resources', '["=",["function","to_string","line","9"],"1"]', '"to_string" is not a valid function'],
   ['resources', '["=",["function","sum","zz"],1]', 'field "zz" is not a valid queryable field'],
   ['resources', '["=",["function","sum","title"],1]', 'field "title" must be a numeric type'],
+  ['resources', '["=",["function","count"],1]', 'ERROR: aggregate functions are not allowed in WHERE'],
+  ['facts', '["=",["function","jsonb_typeof","value"],5]', 'ERROR: operator does not exist: text = integer'],
   ['resources', '["=",["function","sum"],1]', 'wrong number of arguments (0) provided for function sum'],
 ];
 
@@ -539,6 +561,13 @@ describe('errors', () => {
       );
     });
   }
+
+  it('errors: behind a clause of paging there are no others', () => {
+    const of = (...clauses: string[]): string => errorOf(() => root(`["from","packages",${clauses}]`));
+    const form = 'This query must be of the form ["from", <entity>, (<optional-query>)].';
+    assert.equal(of('["limit",1]', '["=","version","a"]'), form);
+    assert.equal(of('["=","version","a"]', '["limit",1]', '["=","version","a"]'), form);
+  });
 
   it('errors: names are reported before anything else about the query', () => {
     assert.match(entityError('nodes', '["and",["=","certname"],["=","zz",1]]'), /^'zz' is not a queryable object/);

@@ -36,6 +36,11 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     '["in","expired",["array",["x"]]]',
     { kind: 'or', args: [{ kind: 'in', field: 'expired', values: [] }, UNKNOWN] },
   ],
+  [
+    'nodes',
+    '["in","expired",["array",["1970-01-01",null]]]',
+    { kind: 'or', args: [{ kind: 'in', field: 'expired', values: [0] }, UNKNOWN] },
+  ],
   // node state
   ['nodes', '["=","node_state","Active"]', { kind: 'node-state', state: 'active' }],
   ['nodes', '["=",["node","active"],0]', { kind: 'node-state', state: 'active' }],
@@ -297,6 +302,8 @@ describe('subqueries', () => {
     const typed = (field: string): string =>
       `["and",["=","name","a"],["and",["=",["function","jsonb_typeof","${field}"],"number"],["<","value",5]]]`;
     assert.equal(on('"certname"', typed('value')), 'inventory');
+    const twice = typed('value').replace('["<","value",5]', '["and",["=","name","a"],["<","value",5]]');
+    assert.equal(on('"certname"', twice), 'facts');
     assert.equal(on('["certname"]', condition), 'facts');
     assert.equal(on('"certname"', condition, 'from'), 'facts');
     assert.equal(on('"certname"', '["and",["<","value",5],["=","name","a"]]'), 'facts');
@@ -318,6 +325,22 @@ describe('subqueries', () => {
     assert.equal(relation('reports', 'events', 'status'), 'hash -> report');
     assert.equal(relation('reports', 'producers', 'name'), 'producer -> name');
     assert.equal(relation('environments', 'catalogs', 'version'), 'name -> environment');
+  });
+
+  it('subqueries: columns have the names that they are stored by, and numbers are compared whatever their size', () => {
+    const on = (name: EntityName, query: string): string => {
+      const tree = entity(name, query, { addAgentReportFilter: false });
+      assert.ok(tree.filter?.kind === 'in-query');
+      return `${tree.filter.fields} in ${tree.filter.columns}`;
+    };
+    assert.equal(
+      on('reports', '["in","cm_version",["extract","cm_version",["select_reports"]]]'),
+      'puppet_version in puppet_version',
+    );
+    assert.equal(
+      on('resources', '["in","line",["extract","report_format",["select_reports"]]]'),
+      'line in report_format',
+    );
   });
 
   it('subqueries: surplus columns are dropped and paging stays inside', () => {

@@ -70,6 +70,11 @@ describe('paging clauses', () => {
       errorOf(() => entity('packages', '["order_by",["certname"]]')),
       /^Unrecognized column 'certname'/,
     );
+    // There is such a column, which nothing can be asked of.
+    assert.match(
+      errorOf(() => entity('catalogs', '["order_by",["edges"]]')),
+      /^Unrecognized column 'edges'/,
+    );
     assert.match(
       errorOf(() => entity('nodes', '["limit",1]', { routeFilters: [json('["=","node_state","active"]')] })),
       /^No implementation of method/,

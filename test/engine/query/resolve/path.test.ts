@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { matchPattern } from '../../../../engine/query/paths.ts';
-import { parseField } from '../../../../engine/query/resolve/path.ts';
+import { parseField, partsOfPath } from '../../../../engine/query/resolve/path.ts';
+import type { PathPart } from '../../../../engine/query/tree.ts';
 import { processorTime } from '../../../support/processor-time.ts';
 import { errorOf } from './support.ts';
 
-const shape = (text: string): string =>
-  parseField(text)
-    .parts.map((part) => {
+const shapeOf = (parts: readonly PathPart[]): string =>
+  parts
+    .map((part) => {
       if (part.kind === 'match') return `match ${part.pattern}`;
       return part.kind === 'indexed' ? `${part.name}#${part.index}` : `${part.quoted ? 'quoted ' : ''}${part.name}`;
     })
     .join(' | ');
+const shape = (text: string): string => shapeOf(parseField(text).parts);
 
 describe('field paths', () => {
   it('paths: names may hold anything but a dot, quoted ones dots too', () => {
@@ -27,6 +29,11 @@ describe('field paths', () => {
     assert.equal(shape('facts."arr[0]"'), 'arr#0');
     assert.equal(shape('facts."c/d"[0]'), '"c/d"#0');
     assert.equal(shape('facts.[0]'), '[0]');
+    assert.equal(shape('facts.a[2147483647]'), 'a#2147483647');
+    assert.equal(
+      errorOf(() => shape('facts.a[2147483648]')),
+      'For input string: "2147483648"',
+    );
     assert.equal(
       errorOf(() => shape('facts.a[99999999999]')),
       'For input string: "99999999999"',
@@ -35,6 +42,7 @@ describe('field paths', () => {
 
   it('paths: match takes the longest text', () => {
     assert.equal(shape('facts.match("a.*").b'), 'match a.* | b');
+    assert.equal(shape('facts.match("")'), 'match("")');
     assert.equal(shape('facts.match("a").match("b").c'), 'match a").match("b | c');
     assert.equal(matchPattern(parseField('facts.a[1].match("x.*")').parts), 'a#~1#~x.*');
   });
@@ -66,6 +74,12 @@ describe('field paths', () => {
       errorOf(() => parseField('certname\n\n')),
       /^First component of AST field is invalid: /,
     );
+  });
+
+  it('paths: of stored ones only names with a dot are quoted', () => {
+    assert.equal(shapeOf(partsOfPath(['disks', 0, 'a.b', '1'])), 'disks | 0 | quoted a.b | 1');
+    assert.equal(shapeOf(partsOfPath(['arr[0]', 'b\\'])), 'arr#0 | b\\');
+    assert.equal(shapeOf(partsOfPath(['arr[0]', 'b.c\\'])), 'arr[0] | b.c\\');
   });
 
   it('paths: plain fields have no parts', () => {

@@ -119,6 +119,28 @@ describe('entries in order', () => {
   });
 });
 
+it('the first entries are known as soon as there are so many, whatever comes later', () => {
+  for (const end of [1, 2, 65, 200]) {
+    // A step that has nothing in common with a prime goes through all numbers below it.
+    for (const step of [1, 7, 389, 1511, 2002]) {
+      const top = new TopEntries<number>(compareByTypes(['N'], [false]), 0, end);
+      for (let i = 0; i < 2003; i++) {
+        const key = (i * step) % 2003;
+        top.add([key], () => key);
+        if (i + 1 < end) assert.equal(top.last, null);
+        else assert.ok((top.last![0] as number) >= end - 1);
+        assert.equal(top.size, Math.min(i + 1, end));
+      }
+      const { value } = top.sorted(() => false).next();
+      assert.deepEqual(
+        (value as { place: number }[]).map(({ place }) => place),
+        [...Array(end).keys()],
+        `${step}`,
+      );
+    }
+  }
+});
+
 const ALL = { from: 0, end: Number.POSITIVE_INFINITY };
 
 describe('all rows in order', () => {
