@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
 import { TextRecord } from '../../../../../engine/store/records/fields.ts';
-import { ask, type Fleet, facts, newFleet } from '../../request/fleet.ts';
+import { ask, catalog, type Fleet, facts, newFleet } from '../../request/fleet.ts';
 
 const SPELLED = ['120', ' 7 ', '1e3', '-0.50', '+.25'];
 const NO_NUMBERS = ['', 'five', '0x10', 'NaN', '1 2', true, [1], {}];
@@ -120,6 +120,33 @@ describe('groups', () => {
       assert.equal(write.mock.callCount(), NODES + 4);
     } finally {
       write.mock.restore();
+    }
+  });
+});
+
+describe('functions and groups of tags', () => {
+  it('a tag that is the name of the node tells its resources apart from those of others', async () => {
+    const tagged = newFleet();
+    const rows = (columns: unknown, ...rest: unknown[]): unknown => {
+      const query = JSON.stringify(['extract', columns, ['~', 'title', ''], ...rest]);
+      return JSON.parse(ask(tagged, { path: '/resources', query: { query } }).text);
+    };
+    try {
+      for (const certname of ['a', 'b', 'c']) {
+        const whole = catalog(certname);
+        const [own, shared] = whole.resources;
+        const resources = [{ ...own!, tags: [certname] }, shared!];
+        tagged.apply('replace catalog', 9, { ...whole, resources });
+      }
+      const groups = rows([['function', 'count'], 'tags'], ['group_by', 'tags']) as { count: number; tags: string[] }[];
+      const told = groups.map(({ count, tags }) => `${count} ${tags}`).sort();
+      assert.deepEqual(told, ['1 a', '1 b', '1 c', '3 file']);
+      assert.deepEqual(rows([['function', 'min', 'tags']]), [{ min: ['a'] }]);
+      assert.deepEqual(rows([['function', 'max', 'tags']]), [{ max: ['file'] }]);
+      const byNode = rows([['function', 'min', 'tags'], 'certname'], ['group_by', 'certname']) as { min: string[] }[];
+      assert.deepEqual(byNode.map(({ min }) => `${min}`).sort(), ['a', 'b', 'c']);
+    } finally {
+      await tagged.close();
     }
   });
 });
