@@ -124,6 +124,24 @@ describe('groups', () => {
   });
 });
 
+describe('functions and groups of what is seldom asked for', () => {
+  it('of what is no field nothing is counted, nothing is the least', () => {
+    const columns = ['count', 'min', 'max'].map((name) => ['function', name, 'zz']);
+    assert.equal(answered('/facts', columns, 'mixed'), '[{"count":0,"min":null,"max":null}]');
+  });
+
+  it('names of columns are written as JSON', () => {
+    const member = 'facts."num_string"';
+    const query = JSON.stringify(['extract', [['function', 'count'], member], ['group_by', member]]);
+    const { text } = ask(fleet, { path: '/inventory', query: { query } });
+    const groups = JSON.parse(text) as Record<string, unknown>[];
+    assert.deepEqual(
+      groups.map((group) => `${group['count']} ${group[member]}`),
+      [`${SPELLED.length + NO_NUMBERS.length + 2} null`, '1 120'],
+    );
+  });
+});
+
 describe('functions and groups of tags', () => {
   it('a tag that is the name of the node tells its resources apart from those of others', async () => {
     const tagged = newFleet();
@@ -135,13 +153,15 @@ describe('functions and groups of tags', () => {
       for (const certname of ['a', 'b', 'c']) {
         const whole = catalog(certname);
         const [own, shared] = whole.resources;
-        const resources = [{ ...own!, tags: [certname] }, shared!];
+        const resources = [{ ...own!, tags: [certname], file: '/site.pp' }, shared!];
         tagged.apply('replace catalog', 9, { ...whole, resources });
       }
       const groups = rows([['function', 'count'], 'tags'], ['group_by', 'tags']) as { count: number; tags: string[] }[];
       const told = groups.map(({ count, tags }) => `${count} ${tags}`).sort();
       assert.deepEqual(told, ['1 a', '1 b', '1 c', '3 file']);
       assert.deepEqual(rows([['function', 'min', 'tags']]), [{ min: ['a'] }]);
+      // What is null is not counted.
+      assert.deepEqual(rows([['function', 'count', 'file']]), [{ count: 3 }]);
       assert.deepEqual(rows([['function', 'max', 'tags']]), [{ max: ['file'] }]);
       const byNode = rows([['function', 'min', 'tags'], 'certname'], ['group_by', 'certname']) as { min: string[] }[];
       assert.deepEqual(byNode.map(({ min }) => `${min}`).sort(), ['a', 'b', 'c']);
