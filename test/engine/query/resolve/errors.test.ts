@@ -110,7 +110,11 @@ const ORDER: readonly [EntityName, string, string][] = [
     "Don't know how to create ISeq from: java.lang.Integer",
   ],
   ['reports', `["and",["=","noop",5],${BAD_TIME}]`, NO_TIME],
-  ['reports', `["and",["in","certname",["from","facts",["extract","certname"],["order_by",5]]],${BAD_TIME}]`, NO_TIME],
+  [
+    'reports',
+    `["and",["in","certname",["from","facts",["extract","certname"],["order_by",5]]],${GOOD},${BAD_TIME}]`,
+    NO_TIME,
+  ],
   ['reports', `["or",["not",["=","certname",[1]]],${BAD_TIME}]`, NO_TIME],
   ['reports', `["and",["~","certname","("],${BAD_TIME}]`, NO_TIME],
   [
