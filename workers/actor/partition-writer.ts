@@ -32,6 +32,8 @@ export class PartitionWriter {
   #isStopping = false;
   #flushTimer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> | null = null;
+  /** The one that is under way may have begun too early for what was committed since. */
+  #isBehind = false;
   /** Ends the pause of whoever waits for better times. */
   readonly #wake = new Set<() => void>();
 
@@ -111,10 +113,17 @@ export class PartitionWriter {
     if (this.#flushTimer !== null || this.#isStopping) return;
     this.#flushTimer = setTimeout(() => {
       this.#flushTimer = null;
-      this.#flushing ??= this.#flush().finally(() => {
-        this.#flushing = null;
-      });
+      this.#beginFlush();
     }, delay);
+  }
+
+  /** One at a time. */
+  #beginFlush(): void {
+    this.#isBehind = this.#flushing !== null;
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = null;
+      if (this.#isBehind) this.flushSoon();
+    });
   }
 
   async #flush(): Promise<void> {
@@ -129,7 +138,6 @@ export class PartitionWriter {
       return;
     }
     this.setTrouble('flush', null);
-    if (this.#host.position > position) this.flushSoon();
   }
 
   /** Why the store cannot be changed now. */
