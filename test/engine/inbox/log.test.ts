@@ -8,15 +8,18 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { crc32 } from '../../../engine/crc32.ts';
 import { checkLog } from '../../../engine/inbox/damage.ts';
 import { diskFiles, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import type { CommandLog } from '../../../engine/inbox/log.ts';
+import { damagesOfSegment } from '../../../engine/inbox/segments.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { testSeed } from '../../support/random.ts';
@@ -80,6 +83,29 @@ test('log: submissions that arrive during one write share the next', async () =>
   );
   assert.ok(files.calls.get('writev')! - before <= 2, `${files.calls.get('writev')! - before} writes`);
   await log.close();
+});
+
+test('log: a group takes no more once it has so many bytes', async () => {
+  const dir = temporaryDirectory();
+  const files = faultyFiles();
+  const log = await openTestLog(dir, { files, groupSizeMax: 1000 });
+  const before = files.calls.get('writev')!;
+  await Promise.all([400, 400, 5000, 10, 10].map((size) => log.append(envelope('n'), body('x'.repeat(size)))));
+  assert.equal(files.calls.get('writev')! - before, 3);
+  await log.close();
+});
+
+test('log: a file of zeros looks like no segment, whatever the random numbers are', async () => {
+  const dir = temporaryDirectory();
+  const log = await openTestLog(dir, { random: () => 0 });
+  await log.append(envelope('a'), body('kept'));
+  await log.close();
+  const path = join(dir, segments(dir)[0]!);
+  writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.alloc(100)]));
+  const lines: string[] = [];
+  const again = await openTestLog(dir, { log: { info: (line) => lines.push(line), warn: (line) => lines.push(line) } });
+  assert.deepEqual([texts(again, delivered(again)), lines], [['kept'], []]);
+  await again.close();
 });
 
 test('log: writes the system cuts short are continued', async () => {
@@ -261,6 +287,10 @@ test('log: segments go when their records are released, oldest first, the last o
   log.release(records[1]!);
   log.release(records[0]!);
   assert.throws(() => log.release(records[0]!), /released twice/);
+  await until('the segments have gone', () => segments(dir).length === 1);
+  // Its file may be another one's by now.
+  assert.throws(() => log.locate(records[0]!), /was released/);
+  assert.throws(() => log.subscribe(() => {}), /has a subscriber/);
   await log.close();
   assert.equal(segments(dir).length, 1);
   const again = await openTestLog(dir);
@@ -312,6 +342,22 @@ test('log: the file of a segment that goes is that of the next one, and nothing 
     assert.deepEqual(lines, [], 'nothing of it was cut off');
     await again.close();
   }
+});
+
+test('log: a file that is kept has the header of the next segment before it has its name', async () => {
+  const named: [string, number][] = [];
+  const files: LogFileSystem = {
+    ...diskFiles,
+    rename: async (from, to) => {
+      if (to.endsWith('.commands')) named.push([basename(to), readFileSync(from).readUInt32LE(12)]);
+      await diskFiles.rename(from, to);
+    },
+  };
+  const { log } = await withSpare(files);
+  for (let i = 0; i < 4; i++) await log.append(envelope('new'), body('y'.repeat(900)));
+  await log.close();
+  assert.ok(named.length > 0);
+  for (const [name, number] of named) assert.equal(number, Number.parseInt(name, 10));
 });
 
 test('log: the file of a segment that one large command made long is not kept', async () => {
@@ -545,6 +591,54 @@ test('log: after close nothing is taken', async () => {
   await assert.rejects(log.append(envelope('b'), body('y')), StreamUnavailable);
   assert.equal(await last, 1, 'what was given before is still written');
   await closing;
+  assert.equal(await log.recover(), false, 'nor is a segment begun');
+});
+
+test('log: no file stays open, of a log that was closed, could not be opened, or was only looked at', async (t) => {
+  let opened = 0;
+  const { open } = diskFiles;
+  t.mock.method(diskFiles, 'open', async (...parameters: Parameters<typeof open>) => {
+    const file = await open(...parameters);
+    const close = file.close.bind(file);
+    opened++;
+    file.close = async () => {
+      await close();
+      opened--;
+    };
+    return file;
+  });
+  const { dir, log } = await withSpare();
+  for (let i = 0; i < 4; i++) await log.append(envelope('more'), body('y'.repeat(900)));
+  await log.close();
+  assert.equal(opened, 0, 'closed');
+
+  const names = segments(dir);
+  const [first, second] = names as [string, string];
+  const bytes = readFileSync(join(dir, first));
+  const damaged = (offset: number): Buffer => {
+    const copy = Buffer.from(bytes);
+    copy[offset]! ^= 1;
+    return copy;
+  };
+  const newer = Buffer.from(bytes);
+  newer.writeUInt32LE(2, 8);
+  newer.writeUInt32LE(crc32(newer.subarray(8, 48)), 4);
+  for (const [what, content] of Object.entries({ record: damaged(60), header: damaged(20), newer, gap: null })) {
+    const copy = temporaryDirectory();
+    cpSync(dir, copy, { recursive: true });
+    const path = join(copy, first);
+    if (content === null) rmSync(join(copy, second));
+    else writeFileSync(path, content);
+    await assert.rejects(openTestLog(copy), what);
+    await checkLog(copy, [0]);
+    if (what === 'record' || what === 'header') assert.equal((await damagesOfSegment(path)).length, 1);
+    assert.equal(opened, 0, what);
+  }
+
+  const files = faultyFiles();
+  files.failing.set('syncDirectory', 'EIO');
+  await assert.rejects(openTestLog(temporaryDirectory(), { files }), /EIO/);
+  assert.equal(opened, 0, 'a segment that could not be begun');
 });
 
 test('log: random sequences of appends, releases, faults and reopenings lose no acknowledged record', async () => {

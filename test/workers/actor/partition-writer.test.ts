@@ -65,6 +65,29 @@ test('partition writer: what is committed during a flush is none of it, and is f
   assert.deepEqual(told, ['flushed 1', 'flushed 2', 'flushed 2']);
 });
 
+test('partition writer: what a write throws is its own fault where an empty one succeeds, else it is tried again', async () => {
+  const { writer, host, told } = newWriter();
+  let failures = 3;
+  const write = (): string => {
+    if (failures-- > 0) throw new Error('odd');
+    return 'written';
+  };
+  await assert.rejects(writer.whileWritable(write), /odd/);
+  assert.deepEqual(told, []);
+  host.writeHeld = () => {
+    throw new Error('odd, too');
+  };
+  assert.equal(await writer.whileWritable(write), 'written');
+  assert.deepEqual(told, ['odd', 'well']);
+  // Less may fit, which the caller knows how to write.
+  const full = (): never => {
+    throw Object.assign(new Error('no room'), { code: 'ENOSPC' });
+  };
+  await assert.rejects(writer.whileWritable(full, true), /no room/);
+  assert.equal(writer.trouble, null);
+  await writer.beginStop();
+});
+
 test('partition writer: a stop ends pauses, waits for the flush that is under way, and makes the rest durable', async () => {
   const { writer, host, told, ends, flushing } = newWriter();
   const failing = writer.whileWritable(() => {

@@ -10,12 +10,14 @@ import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { Admission } from '../../../workers/ring/admission.ts';
 import { CommandMetrics } from '../../../workers/ring/command-metrics.ts';
 import { HeldCommands } from '../../../workers/ring/held-commands.ts';
-import { ringLimits } from '../../../workers/ring/ring-options.ts';
+import type { Entry } from '../../../workers/ring/mailbox.ts';
+import { type RingLimits, ringLimits } from '../../../workers/ring/ring-options.ts';
 import { SETTLED_MS } from '../../../workers/ring/run-marker.ts';
 import type { Slot } from '../../../workers/ring/slot.ts';
 import type { Suspects } from '../../../workers/ring/suspects.ts';
 import { Trials } from '../../../workers/ring/trials.ts';
 import { envelope } from '../../engine/inbox/support.ts';
+import { collect } from '../../support/collect.ts';
 import { until } from '../../support/waiting.ts';
 
 /** A partition of which nothing but its door is there; `looks`: how often it was asked whether it is open. */
@@ -160,6 +162,32 @@ test('held commands: what is on its way when an actor dies begins again once it 
   assert.ok(lines.includes("[10-0] [0 ms] 'replace facts' command processed for elsewhere"));
 });
 
+test('held commands: of a move that was over already nothing is left', () => {
+  const { source, target, held } = setUp();
+  for (let seq = 1; seq <= 5; seq++) held.hold(asSlot(source), moving(seq));
+  for (const message of source.take()) {
+    assert.ok(message.kind === 'fetch');
+    held.fetched({ kind: 'fetched', id: message.id, command: null });
+  }
+  assert.deepEqual([held.moving, source.held.size], [1, 1]);
+  assert.deepEqual(turn(held, source, target), [5]);
+  assert.equal(held.moving, 0);
+});
+
+test('held commands: what an actor that died had asked leave for is not tried before the next one asks', () => {
+  const { source, target, held, noted } = setUp(true);
+  held.asked(asSlot(target), 7);
+  held.asked(asSlot(source), 8);
+  held.down(new Set([asSlot(source)]));
+  held.down(new Set([asSlot(target)]));
+  assert.deepEqual(noted.splice(0), [[1, [7]], null]);
+  target.take();
+  held.up();
+  assert.deepEqual([noted, source.posted, target.posted], [[], [], []]);
+  held.asked(asSlot(source), 8);
+  assert.deepEqual(source.take(), [{ kind: 'retry', slot: 0, seq: 8 }]);
+});
+
 test('held commands: those that are feared are tried one after the other, noted meanwhile, also where one hangs or its actor dies', () => {
   const { source, target, held, trials, noted } = setUp(true);
   const third = new FakeSlot(2);
@@ -243,21 +271,156 @@ test('admission: a log that was opened while it could not be written is tried ag
   admission.close();
 });
 
+interface Waiting {
+  readonly certname: string;
+  readonly bytes: number;
+  obsolete?: boolean;
+}
+
+/** Admission to a log that is well; `entered` and `left` get what a mailbox tells. */
+function newAdmission(limits: Partial<RingLimits>, rest: { moving?: () => number; stream?: object } = {}) {
+  const told: string[] = [];
+  const admission = new Admission({
+    limits: { ...ringLimits, ...limits },
+    stream: (rest.stream ?? { trouble: null }) as CommandStream,
+    rate: () => 0.1,
+    moving: rest.moving ?? (() => 0),
+    onWaiting: () => {},
+    log: { ...log, info: (line: string) => void told.push(line), error: (line: string) => void told.push(line) } as Log,
+  });
+  const entryOf = ({ certname, bytes, obsolete = false }: Waiting): Entry =>
+    ({ obsolete, record: { bytes, envelope: { certname } } }) as Entry;
+  return {
+    admission,
+    told,
+    entered: (waiting: Waiting) => admission.entered(entryOf(waiting)),
+    superseded: (waiting: Waiting) => admission.superseded(entryOf(waiting)),
+    left: (waiting: Waiting) => admission.left(entryOf(waiting)),
+    /** Why a command is refused; empty: it is not. */
+    refusal: (certname: string, size: number): string => {
+      try {
+        admission.check(certname, size);
+        return '';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
+  };
+}
+
 test('admission: commands that are to move count among those that wait', () => {
   let count = 4;
-  const admission = new Admission({
-    limits: { ...ringLimits, waitingMax: 5 },
-    stream: { trouble: null } as CommandStream,
-    rate: () => 1,
-    moving: () => count,
-    onWaiting: () => {},
-    log,
-  });
-  admission.check('a', 1);
+  const { refusal } = newAdmission({ waitingMax: 5 }, { moving: () => count });
+  assert.equal(refusal('a', 1), '');
   count = 5;
-  assert.throws(() => admission.check('a', 1), /5 commands are waiting to be processed/);
+  assert.equal(refusal('a', 1), '5 commands are waiting to be processed');
   count = 0;
-  admission.check('a', 1);
+  assert.equal(refusal('a', 1), '');
+});
+
+test('admission: each limit is for what it names, and what has gone takes no room', () => {
+  const { admission, refusal, entered, superseded, left } = newAdmission({
+    waitingMax: 4,
+    waitingPerCertnameMax: 2,
+    waitingSizeMax: 100,
+    writingSizeMax: 50,
+  });
+  for (let round = 0; round < 3; round++) {
+    assert.equal(refusal('a', 1000), '', 'a large one alone');
+    // Those that are being written.
+    admission.writing(30);
+    assert.equal(refusal('a', 20), '');
+    assert.equal(refusal('a', 21), '30 bytes of commands are waiting to be written');
+    const [first, second, other] = [
+      { certname: 'a', bytes: 30 },
+      { certname: 'a', bytes: 20 },
+      { certname: 'b', bytes: 10 },
+    ] as const;
+    entered(first);
+    admission.written(30);
+    entered(second);
+    assert.equal(refusal('a', 1), '2 commands of a are waiting to be processed');
+    // By their bytes, those that are being written included.
+    admission.writing(10);
+    assert.equal(refusal('b', 40), '');
+    assert.equal(refusal('b', 41), '50 bytes of commands are waiting to be processed');
+    superseded(first);
+    const obsolete = { ...first, obsolete: true };
+    assert.equal(refusal('b', 40), '');
+    admission.written(10);
+    assert.equal(refusal('b', 80), '');
+    assert.equal(refusal('b', 81), '20 bytes of commands are waiting to be processed');
+    // By their number.
+    admission.writing(1);
+    entered(other);
+    assert.equal(refusal('b', 1), '4 commands are waiting to be processed');
+    admission.written(1);
+    left(obsolete);
+    assert.equal(refusal('a', 70), '');
+    assert.equal(refusal('a', 71), '30 bytes of commands are waiting to be processed');
+    left(second);
+    left(other);
+  }
+});
+
+test('admission: who is refused comes back within a minute', () => {
+  const { admission, entered } = newAdmission({ waitingMax: 1 });
+  for (const [count, retryAfter] of [
+    [1, 1],
+    [24, 3],
+    [700, 60],
+  ] as const) {
+    for (let i = 0; i < count; i++) entered({ certname: 'a', bytes: 1 });
+    assert.throws(() => admission.check('a', 1), { reason: 'full', retryAfter });
+  }
+});
+
+test('admission: commands that were processed leave nothing behind of their certnames', async () => {
+  const { entered, left } = newAdmission({});
+  const taken = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = taken();
+  for (let i = 0; i < 200_000; i++) {
+    const waiting = { certname: `node ${i} `.repeat(10), bytes: 1 };
+    entered(waiting);
+    left(waiting);
+  }
+  await until('the memory is free', () => taken() - before < 4 << 20);
+});
+
+test('admission: that the log cannot be written is told once; when it can be again, it is not asked any more', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let asked = 0;
+  const stream = {
+    trouble: null as Error | null,
+    recover: async () => {
+      asked++;
+      stream.trouble = null;
+      return true;
+    },
+  };
+  const { admission, told } = newAdmission({}, { stream });
+  assert.equal(admission.isWell, true);
+  const wrong = new RangeError('too large');
+  assert.equal(admission.failed(wrong), wrong);
+  assert.equal(admission.isWell, true, 'that was the command');
+  for (let i = 0; i < 2; i++) {
+    assert.match(admission.failed(new Error('EIO')).message, /^the command log cannot be written: EIO$/);
+  }
+  assert.equal(admission.isWell, false);
+  assert.deepEqual(told, ['commands are refused: EIO']);
+  t.mock.timers.tick(5000);
+  assert.equal(asked, 0, 'it is written again with the next command');
+  stream.trouble = new Error('EIO');
+  admission.failed(stream.trouble);
+  t.mock.timers.tick(1000);
+  await new Promise(setImmediate);
+  assert.deepEqual([asked, admission.isWell], [1, true]);
+  assert.deepEqual(told.splice(1), ['the command log can be written again']);
+  t.mock.timers.tick(5000);
+  assert.equal(asked, 1);
 });
 
 test('what has moved stays where it came from while a backup is made', (t) => {

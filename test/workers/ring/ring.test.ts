@@ -24,6 +24,7 @@ import type { RingOptions } from '../../../workers/ring/ring-options.ts';
 import { startRing } from '../../../workers/ring/start-ring.ts';
 import { threadScript } from '../../../workers/system/thread-script.ts';
 import { MaintenanceUnavailable, type Submission, SubmissionRefused } from '../../../workers/types.ts';
+import { collect } from '../../support/collect.ts';
 import { submissionOf } from '../../support/commands.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { atEnd } from '../../support/endings.ts';
@@ -713,6 +714,35 @@ test('ring: one certname cannot use up the room of the others', async (t) => {
   rmSync(join(dir, FAULT_FILE));
   await until('room', () => ring.depth === 0);
   await ring.submit(submission('a'), false);
+});
+
+test('ring: superseded commands take no room', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring } = await start(t, dir, { limits: { waitingSizeMax: 5000 } });
+  await (await ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  const large = (producerTimestamp: number): Submission =>
+    submission('a', { do: 'store', room: 'x'.repeat(1000) }, { producerTimestamp });
+  for (let i = 1; i <= 10; i++) await ring.submit(large(i), false);
+  assert.equal(ring.depth, 10);
+  rmSync(join(dir, FAULT_FILE));
+  await until('room', () => ring.depth === 0);
+});
+
+test('ring: nothing is kept of submissions that are refused', async (t) => {
+  const { ring } = await start(t, temporaryDirectory());
+  const taken = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const wrong = submission('a', {}, { version: Number.NaN });
+  await assert.rejects(ring.submit(wrong, true), RangeError);
+  const before = taken();
+  for (let i = 0; i < 20_000; i++) {
+    const { body, envelope } = wrong;
+    await assert.rejects(ring.submit({ body, envelope: { ...envelope, uuid: `${i}` } }, true), RangeError);
+  }
+  await until('the memory is free', () => taken() - before < 2 << 20);
 });
 
 test('ring: many waiting commands are all read from the log', async (t) => {

@@ -9,7 +9,7 @@ import { MaintenanceStopped, MaintenanceUnavailable } from '../../../workers/typ
 
 type Asked = Extract<ToActor, { kind: 'sweep' }>;
 
-/** Partitions whose actors answer at once: a text is why the sweep fails, a number the day that a `find…` finds. */
+/** Partitions whose actors answer at once: a text is why the sweep, or only a `find…?`, fails, a number the day that a `find…` finds. */
 function sweepsOf(answers: readonly (number | string)[], states: readonly Partial<Slot>[] = []) {
   const asked: [number, string][] = [];
   const days: number[] = [];
@@ -17,8 +17,9 @@ function sweepsOf(answers: readonly (number | string)[], states: readonly Partia
     const post = (message: Asked): void => {
       asked.push([slot, message.sweep.kind]);
       if ('day' in message.sweep) days.push(message.sweep.day);
-      const error = typeof answer === 'string' ? answer : null;
-      const day = typeof answer === 'number' && message.sweep.kind.startsWith('find') ? answer : null;
+      const isFind = message.sweep.kind.startsWith('find');
+      const error = typeof answer === 'string' && (isFind || !answer.endsWith('?')) ? answer : null;
+      const day = typeof answer === 'number' && isFind ? answer : null;
       const changed = error === null && day === null ? 1 : 0;
       setImmediate(() => sweeps.finished({ kind: 'swept', id: message.id, changed, day, error, mayPass: true }));
     };
@@ -83,6 +84,27 @@ test('sweeps: a partition that cannot be opened is not waited for, one that is b
   Object.assign(opening.slots[0]!, damaged);
   opening.sweeps.troubled(opening.slots[0]!);
   await assert.rejects(deletion, { name: 'MaintenanceUnavailable', message: 'partition 0: its file is damaged' });
+});
+
+test('sweeps: a day that could not be looked for is told, although the others have theirs', async () => {
+  const { sweeps, days } = sweepsOf([9, 'unknown?', 8]);
+  await assert.rejects(sweeps.run({ kind: 'purge_reports' }), /^MaintenanceUnavailable: partition 1: unknown\?$/);
+  assert.deepEqual(days, [8, 8, 8]);
+});
+
+test('sweeps: a partition that is open again is asked for what is its own and not over', async () => {
+  const { sweeps, slots, asked } = sweepsOf([1, 1]);
+  await sweeps.run({ kind: 'gc_packages' });
+  asked.splice(0);
+  for (const slot of slots) sweeps.up(slot);
+  assert.deepEqual(asked, [], 'all is over');
+  const run = sweeps.run({ kind: 'gc_packages' });
+  sweeps.up(slots[1]!);
+  await run;
+  assert.deepEqual(asked, [
+    [0, 'gc_packages'],
+    [1, 'gc_packages'],
+  ]);
 });
 
 test('sweeps: a stop ends them, in whichever partition they are', async () => {
