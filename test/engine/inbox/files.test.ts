@@ -44,3 +44,9 @@ test('log files: where it does not, a sync follows each write, and a write is as
   await assert.rejects(failing.writev([Buffer.from('abc')], 0), /EIO/);
   await file.close();
 });
+
+test('log files: a write that writes nothing has failed', async () => {
+  let left = 1;
+  const file = { writev: async () => ({ bytesWritten: left-- > 0 ? 2 : 0 }) } as unknown as LogFile;
+  await assert.rejects(writeAll(file, [Buffer.from('abc')], 0), /wrote nothing/);
+});

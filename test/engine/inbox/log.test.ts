@@ -153,9 +153,13 @@ test('log: garbage after the last acknowledged record is cut, whatever it looks 
   await log.close();
   const path = join(dir, segments(dir)[0]!);
   const good = readFileSync(path);
+  // A head that says that all before it was durable, and whose checksum is wrong.
+  const durable = Buffer.from(good.subarray(48, 90));
+  durable.writeBigUInt64LE(1_000_000n, 24);
   // The beginning of a record again (right salt, wrong place), zeros as after a lost page, and noise.
   for (const tail of [
     good.subarray(48, 90),
+    Buffer.concat([Buffer.alloc(10, 1), durable, Buffer.alloc(100, 1)]),
     Buffer.alloc(9000),
     Buffer.from(crypto.getRandomValues(new Uint8Array(5000))),
   ]) {
@@ -718,6 +722,8 @@ test('command log: an envelope that could not be read back is refused, and the l
     await assert.rejects(log.append(envelope('a', { version }), body('x')), /cannot stand in the envelope/);
   }
   await assert.rejects(log.append(envelope('a'.repeat(2 << 20)), body('x')), /too large/);
+  const huge = { length: 2 ** 31 + 1 } as Uint8Array;
+  await assert.rejects(log.append(envelope('a'), huge), /a body of 2147483649 bytes is too large/);
   await log.append(envelope('b'), body('y'));
   await log.close();
   const again = await openTestLog(dir);

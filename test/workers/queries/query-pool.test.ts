@@ -170,6 +170,20 @@ test('query pool: a still longer one that was made in one go is read where it li
   });
 });
 
+test('query pool: what was on its way to clients that left is used again for the next ones', async () => {
+  const limits = { windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    for (let round = 0; round < 20; round++) {
+      const leaving = ask(pool, request('/facts'), { grants: false });
+      await until('the first part', () => leaving.chunks > 0);
+      leaving.handle.cancel();
+      await until('nothing is left of it', () => pool.stats().running === 0);
+    }
+    const { head } = await ask(pool, request('/catalogs/n0')).finished;
+    assert.equal(head?.body, null, 'it is read where it lies');
+  });
+});
+
 test('query pool: errors of the query are answers', async () => {
   await withPool({}, async (pool) => {
     const { head, text } = await ask(pool, request('/nodes', ['=', 'nonsense', 1])).finished;
@@ -595,5 +609,19 @@ test('query pool: stopping lets answers finish and refuses new ones', async () =
   const late = ask(pool, request('/nodes/n1'));
   assert.equal((await late.finished).head?.status, 503);
   assert.equal(JSON.parse((await running.finished).text).length, NODES * 202);
+  await stopped;
+});
+
+test('query pool: stopping waits for what runs, not for what waits', async () => {
+  const pool = openPool({ threads: 1, limits: { perThread: 1, openMax: 1 } });
+  await ask(pool, request('/nodes/n1')).finished;
+  const running = ask(pool, request('/facts'));
+  const waiting = [ask(pool, request('/nodes/n1')), ask(pool.own, request('/nodes/n2'))];
+  const stopped = pool.stop();
+  for (const { finished, left } of waiting) {
+    const { head, text } = await finished;
+    assert.deepEqual([head?.status, text, left], [503, 'The server is shutting down', [null]]);
+  }
+  assert.equal((await running.finished).end, 'end');
   await stopped;
 });

@@ -506,6 +506,9 @@ test('ring: a superseded command is not executed, and its waiter gets success', 
   assert.equal(metrics.counter('mq', 'global.invalidated').count, 0);
   assert.match(lines.join('\n'), /'replace facts' command ignored \(obsolete\) for a$/m);
   await until('depth 0', () => ring.depth === 0);
+  await ring.stop();
+  const again = await start(t, dir);
+  assert.equal(again.ring.depth, 0, 'the partition is past the last one, too');
 });
 
 test('ring: what was applied before a start neither counts again nor supersedes what was not', async (t) => {
@@ -545,7 +548,8 @@ test('ring: what was applied before a start neither counts again nor supersedes 
 
 test('ring: superseded commands whose batch was committed by a dying actor are counted off', async (t) => {
   const dir = temporaryDirectory();
-  const { ring, metrics } = await start(t, dir);
+  const told: number[] = [];
+  const { ring, metrics } = await start(t, dir, { onWaiting: (count) => told.push(count) });
   await (await ring.submit(submission('warm'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'EIO');
   await ring.submit(submission(sameSlot('a')), false);
@@ -558,6 +562,7 @@ test('ring: superseded commands whose batch was committed by a dying actor are c
   await until('depth 0', () => ring.depth === 0);
   assert.equal(metrics.counter('mq', 'global.invalidated').count, 0);
   assert.equal(metrics.counter('mq', 'global.ignored').count, 1);
+  assert.equal(told.at(-1), 0, 'none waits');
   await ring.stop();
 });
 
@@ -796,21 +801,26 @@ function damageStored(dir: string, text: string): void {
   closeSync(log);
 }
 
-test('ring: a stored command whose bytes are damaged is given up alone; the others are applied', async (t) => {
-  const dir = temporaryDirectory();
-  const { ring } = await start(t, dir);
-  await (await ring.submit(submission('a'), true)).outcome;
-  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
-  const blocker = await ring.submit(submission('a'), true);
-  await until('stalled', () => !ring.healthy);
-  const accepted = [];
-  for (let i = 0; i < 5; i++) accepted.push(await ring.submit(submission('a', { do: 'store', mark: `<${i}>` }), true));
-  damageStored(dir, '<2>');
-  rmSync(join(dir, FAULT_FILE));
-  const kinds: (string | undefined)[] = [];
-  for (const { outcome } of [blocker, ...accepted]) kinds.push((await outcome)?.kind);
-  assert.deepEqual(kinds, ['processed', 'processed', 'processed', 'failed', 'processed', 'processed']);
-});
+for (const damaged of [0, 1, 2, 4]) {
+  test(`ring: a stored command whose bytes are damaged is given up alone; the others are applied (${damaged})`, async (t) => {
+    const dir = temporaryDirectory();
+    const { ring } = await start(t, dir);
+    await (await ring.submit(submission('a'), true)).outcome;
+    writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+    const blocker = await ring.submit(submission('a'), true);
+    await until('stalled', () => !ring.healthy);
+    const accepted = [];
+    for (let i = 0; i < 5; i++) {
+      accepted.push(await ring.submit(submission('a', { do: 'store', mark: `<${i}>` }), true));
+    }
+    damageStored(dir, `<${damaged}>`);
+    rmSync(join(dir, FAULT_FILE));
+    assert.equal((await blocker.outcome)?.kind, 'processed');
+    for (const [i, { outcome }] of accepted.entries()) {
+      assert.equal((await outcome)?.kind, i === damaged ? 'failed' : 'processed');
+    }
+  });
+}
 
 test('ring: a damaged command behind one that it supersedes is given up, too', async (t) => {
   const dir = temporaryDirectory();
@@ -989,9 +999,11 @@ test('ring: after stop submissions are refused and those who still wait are told
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const { outcome } = await ring.submit(submission('a'), true);
   await until('stalled', () => !ring.healthy);
+  const behind = await ring.submit(submission('a'), true);
   await ring.stop();
   assert.ok(!lines.some((line) => line.includes('did not stop in time')), lines.join('\n'));
   await assert.rejects(outcome!, SubmissionRefused);
+  await assert.rejects(behind.outcome!, SubmissionRefused);
   await assert.rejects(
     ring.submit(submission('a'), false),
     (error) => (error as SubmissionRefused).reason === 'stopping',
