@@ -209,6 +209,13 @@ describe('muster query', () => {
   });
 });
 
+test('an answer that leads elsewhere is none', async () => {
+  const server = await fakeServer(() => [302, '']);
+  const { status, out, err } = await run(['query', '--url', server.url, 'nodes {}']);
+  assert.deepEqual([status, out, err], [1, '', 'muster: /pdb/query/v4: 302 Found\n']);
+  await server.close();
+});
+
 describe('administration', () => {
   test('clean sends what was asked for', async () => {
     const server = await fakeServer(() => '{"ok": true}');
@@ -492,7 +499,7 @@ describe('archives', () => {
       if (url !== '/pdb/admin/v1/queue') return '{"ok": true}';
       const at = asked++ - 1;
       const known = at < 0 ? ([0, 0] as const) : figures[Math.min(at, figures.length - 1)]!;
-      if (known === null) return [503, 'not now'];
+      if (known === null) return [500, 'not now'];
       return JSON.stringify({ depth: known[0], 'awaiting-retry': 0, size: known[1], discarded: 0 });
     });
     const { status, out } = await run(['import', '--url', server.url, file]);
@@ -613,6 +620,15 @@ describe('what went wrong', () => {
       unknown.err,
       /^muster: no answer from .* certificate.*; give the authority of its certificate as --ca or \$MUSTER_CA\n$/,
     );
+    const strange = ['--ca', made.path('server', 'pem')];
+    const other = await run([
+      'stats',
+      '--url',
+      `https://localhost:${(open.address() as AddressInfo).port}`,
+      ...strange,
+    ]);
+    assert.equal(other.status, 3);
+    assert.match(other.err, /^muster: no answer from .* certificate[^;]*\n$/, 'one was given');
     const crossed = await run(['stats', '--url', `http://localhost:${(open.address() as AddressInfo).port}`]);
     assert.equal(crossed.status, 3);
     assert.match(crossed.err, /^muster: no answer from .*; if it speaks HTTPS, its URL begins with https:\/\/\n$/);
@@ -632,11 +648,13 @@ describe('what went wrong', () => {
   test('a query is sent only when it can be one', async () => {
     const server = await fakeServer(() => '[]');
     const query = (...args: string[]) => run(['query', '--url', server.url, ...args]);
-    assert.deepEqual(await query('--timeout', 'x', 'nodes { }'), {
-      status: 2,
-      out: '',
-      err: 'muster: --timeout: `x` is no number of seconds\n',
-    });
+    for (const timeout of ['x', ' ', '-1', 'Infinity']) {
+      assert.deepEqual(await query(`--timeout=${timeout}`, 'nodes { }'), {
+        status: 2,
+        out: '',
+        err: `muster: --timeout: \`${timeout}\` is no number of seconds\n`,
+      });
+    }
     assert.equal((await query('--timeout', '-1', 'nodes { }')).status, 2);
     assert.deepEqual(await query(' '), { status: 2, out: '', err: 'muster: the query is empty\n' });
     assert.equal(server.asked.length, 0);

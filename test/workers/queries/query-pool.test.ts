@@ -174,10 +174,19 @@ test('query pool: what was on its way to clients that left is used again for the
   const limits = { windowSize: 64 << 10, chunkSize: 16 << 10 };
   await withPool({ threads: 1, limits }, async (pool) => {
     for (let round = 0; round < 20; round++) {
-      const leaving = ask(pool, request('/facts'), { grants: false });
-      await until('the first part', () => leaving.chunks > 0);
-      leaving.handle.cancel();
-      await until('nothing is left of it', () => pool.stats().running === 0);
+      // More of the answer is on its way when the first part has come.
+      await new Promise<void>((resolve) => {
+        const handle = pool.run(request('/facts'), settings(), {
+          onHead: () => {},
+          onChunk: (_, free) => {
+            free?.();
+            handle.cancel();
+          },
+          onEnd: () => {},
+          onAbort: () => {},
+          onLeft: () => resolve(),
+        });
+      });
     }
     const { head } = await ask(pool, request('/catalogs/n0')).finished;
     assert.equal(head?.body, null, 'it is read where it lies');
@@ -450,6 +459,7 @@ test("query pool: the server's own questions stand in no line with clients, and 
     const cancelled = ask(pool.own, request('/fine'));
     assert.equal(pool.stats().waiting, 3);
     cancelled.handle.cancel();
+    assert.equal(pool.stats().waiting, 2);
     second.handle.cancel();
     assert.equal((await third.finished).head?.status, 200);
     waiting.handle.cancel();
@@ -509,7 +519,13 @@ test('query pool: the first thread comes up alone, the others once the store is 
       assert.equal((await ask(pool, request('/exit')).finished).head?.status, 500, `${left} left`);
       await until('another one has come', () => pool.stats().up === 3 && pool.stats().threads === 3);
     }
-    assert.equal((await ask(pool, request('/fine')).finished).head?.status, 200);
+    const alive = new Set<string>();
+    await until('all three answer', async () => {
+      const clients = ['/wait', '/wait', '/wait'].map((path) => ask(pool, request(path)));
+      for (const { finished } of clients) alive.add((await finished).text);
+      return alive.size === 3;
+    });
+    assert.equal(pool.stats().up, 3, 'those that died are not counted');
   } finally {
     await pool.stop();
   }

@@ -376,7 +376,7 @@ test('admission: who is refused comes back within a minute', () => {
 });
 
 test('admission: commands that were processed leave nothing behind of their certnames', async () => {
-  const { entered, left } = newAdmission({});
+  const { entered, left, refusal } = newAdmission({});
   const taken = (): number => {
     collect();
     return process.memoryUsage().heapUsed;
@@ -388,6 +388,7 @@ test('admission: commands that were processed leave nothing behind of their cert
     left(waiting);
   }
   await until('the memory is free', () => taken() - before < 4 << 20);
+  assert.equal(refusal('a', 1), '');
 });
 
 test('admission: that the log cannot be written is told once; when it can be again, it is not asked any more', async (t) => {
