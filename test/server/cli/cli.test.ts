@@ -209,6 +209,18 @@ describe('muster query', () => {
   });
 });
 
+test('muster stats tells by its status, too, whether the server works', async () => {
+  for (const code of [200, 503]) {
+    const server = await fakeServer(({ url }) => {
+      if (url.startsWith('/status')) return [code, code === 200 ? 'running' : 'error'];
+      return url.startsWith('/metrics') ? '[]' : '{"version":"1"}';
+    });
+    const { status, out } = await run(['stats', '--url', server.url]);
+    await server.close();
+    assert.deepEqual([status, JSON.parse(out).running], code === 200 ? [0, true] : [1, false]);
+  }
+});
+
 test('an answer that leads elsewhere is none', async () => {
   const server = await fakeServer(() => [302, '']);
   const { status, out, err } = await run(['query', '--url', server.url, 'nodes {}']);
@@ -556,24 +568,31 @@ describe('what went wrong', () => {
     assert.equal(reasonOf(new Error('EXAMPLE: of ours')), 'EXAMPLE: of ours');
   });
 
-  test('a reader that has seen enough is no failure, output that cannot be written is told', async (t) => {
-    const printed = (stdio: StdioOptions) => spawn(process.execPath, [muster, 'config', '--reference'], { stdio });
+  test('a reader that has seen enough is no failure, output that cannot be written is told', async () => {
+    const server = await fakeServer(() => JSON.stringify('x'.repeat(1_000_000)));
     const ended = async (child: ChildProcess) => {
       let err = '';
       child.stderr!.on('data', (chunk) => (err += chunk));
       const [status] = await once(child, 'close');
       return { status, err };
     };
-    const read = printed(['ignore', 'pipe', 'pipe']);
-    read.stdout!.destroy();
-    assert.deepEqual(await ended(read), { status: 0, err: '' });
+    for (const args of [
+      ['config', '--reference'],
+      ['query', '--url', server.url, 'nodes {}'],
+    ]) {
+      const printed = (stdio: StdioOptions) => spawn(process.execPath, [muster, ...args], { stdio });
+      const read = printed(['ignore', 'pipe', 'pipe']);
+      read.stdout!.destroy();
+      assert.deepEqual(await ended(read), { status: 0, err: '' });
 
-    if (!existsSync('/dev/full')) return t.skip('no full device here');
-    const full = openSync('/dev/full', 'w');
-    const { status, err } = await ended(printed(['ignore', full, 'pipe']));
-    closeSync(full);
-    assert.equal(status, 1);
-    assert.equal(err, 'muster: the output cannot be written: no space left on device\n');
+      if (!existsSync('/dev/full')) continue;
+      const full = openSync('/dev/full', 'w');
+      const { status, err } = await ended(printed(['ignore', full, 'pipe']));
+      closeSync(full);
+      assert.equal(status, 1);
+      assert.equal(err, 'muster: the output cannot be written: no space left on device\n');
+    }
+    await server.close();
   });
 
   test('client certificates that are of no use are told in a line, before they are used', async () => {

@@ -30,7 +30,7 @@ import { muster } from '../../support/muster.ts';
 import { Random, testSeed } from '../../support/random.ts';
 import { until } from '../../support/waiting.ts';
 import { cleanUp, launch, nodes, start, submit, submitText } from './server-process.ts';
-import { run } from './support.ts';
+import { fakeServer, run } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-data-'));
 after(async () => {
@@ -498,6 +498,28 @@ test('dead letters: of one that cannot be unpacked the reason is shown, and the 
   const reason = await run(['dead-letters', 'show', '1', '--cause', '--data', data]);
   assert.match(reason.out, /no gzip\n$/);
   assert.deepEqual([reason.status, reason.err], [0, '']);
+});
+
+test('dead letters: what the server refuses stays and is told, what nobody takes ends the sending', async () => {
+  const data = join(folder, 'sent-letters');
+  mkdirSync(data);
+  openStoreInfo(data, { partitions: 1 });
+  const attempts = [{ time: 0, text: 'why' }];
+  const office = new DeadLetters(join(data, 'discarded'));
+  await office.put([1, 2, 3].map((seq) => ({ seq, envelope: envelope(`n${seq}`), body: body('{}'), attempts })));
+  const left = async (): Promise<number[]> => (await office.list()).map(({ seq }) => seq);
+  const server = await fakeServer(({ url }) => (url.includes('certname=n2') ? [400, 'not this one'] : '{"uuid":"x"}'));
+  const sent = await run(['dead-letters', 'send', '1', '2', '--data', data, '--url', server.url]);
+  await server.close();
+  assert.deepEqual([sent.status, sent.out], [1, '1 sent, 1 not\n']);
+  assert.match(sent.err, /^2-.*\.json: \/pdb\/cmd\/v1: 400 not this one\n$/);
+  assert.deepEqual(await left(), [2, 3]);
+  const nobody = await run(['dead-letters', 'send', '--all', '--data', data, '--url', server.url]);
+  assert.deepEqual([nobody.status, nobody.out], [3, '']);
+  assert.match(nobody.err, /^muster: no answer from /);
+  assert.deepEqual(await left(), [2, 3]);
+  const all = await run(['dead-letters', 'show', '--all', '--data', data]);
+  assert.deepEqual([all.status, all.out, all.err], [2, '', 'muster: give one NAME\n']);
 });
 
 test('a directory that holds no store, and one that cannot be looked into, are told apart', async () => {

@@ -801,7 +801,7 @@ function damageStored(dir: string, text: string): void {
   closeSync(log);
 }
 
-for (const damaged of [0, 1, 2, 4]) {
+for (const damaged of [1, 2]) {
   test(`ring: a stored command whose bytes are damaged is given up alone; the others are applied (${damaged})`, async (t) => {
     const dir = temporaryDirectory();
     const { ring } = await start(t, dir);
