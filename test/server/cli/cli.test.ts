@@ -639,7 +639,8 @@ describe('what went wrong', () => {
       unknown.err,
       /^muster: no answer from .* certificate.*; give the authority of its certificate as --ca or \$MUSTER_CA\n$/,
     );
-    const strange = ['--ca', made.path('server', 'pem')];
+    const elsewhere = makeCertificates();
+    const strange = ['--ca', elsewhere.ca];
     const other = await run([
       'stats',
       '--url',
@@ -647,7 +648,7 @@ describe('what went wrong', () => {
       ...strange,
     ]);
     assert.equal(other.status, 3);
-    assert.match(other.err, /^muster: no answer from .* certificate[^;]*\n$/, 'one was given');
+    assert.match(other.err, /^muster: no answer from [^;]* certificate[^;]*\n$/, 'one was given');
     const crossed = await run(['stats', '--url', `http://localhost:${(open.address() as AddressInfo).port}`]);
     assert.equal(crossed.status, 3);
     assert.match(crossed.err, /^muster: no answer from .*; if it speaks HTTPS, its URL begins with https:\/\/\n$/);
@@ -661,7 +662,7 @@ describe('what went wrong', () => {
       err: `muster: no answer from ${secure}: it does not speak HTTPS; if it speaks HTTP, its URL begins with http://\n`,
     });
     await plain.close();
-    rmSync(made.folder, { recursive: true });
+    for (const one of [made, elsewhere]) rmSync(one.folder, { recursive: true });
   });
 
   test('a query is sent only when it can be one', async () => {
