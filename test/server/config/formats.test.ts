@@ -210,6 +210,7 @@ describe('hocon', () => {
 
   test('quoted parts of dotted keys and triple quotes', () => {
     assert.deepEqual(hocon('"a.b".c = """x "y"\nz"""'), { 'a.b': { c: 'x "y"\nz' } });
+    assert.deepEqual(hocon('a = """"x"""""\nb = 1'), { a: '"x""', b: 1 });
   });
 
   test('an object may begin on a line below its key', () => {
@@ -287,13 +288,19 @@ describe('hocon', () => {
       ['[1, 2]', 1],
       ['a = "\\q"', 1],
       ['{"a": 1 "b": 2}', 1],
+      ['a { b = 1 } c = 2', 1],
+      ['a = [[1] [2]]', 1],
     ];
     for (const [text, line] of broken) assert.equal(refusal(() => hocon(text)).line, line, text);
+    assert.match(refusal(() => hocon('a = "x\n"')).message, /without its closing quote/);
+    assert.match(refusal(() => hocon('a { b = 1 } c = 2')).message, /expected a comma, a new line, found `c`/);
   });
 
   test('depth is bounded', () => {
     assert.match(refusal(() => hocon(`a = ${'['.repeat(5000)}`)).message, /nested deeper/);
     assert.match(refusal(() => hocon(`${'a.'.repeat(5000)}b = 1`)).message, /nested deeper/);
     assert.match(refusal(() => parseProperties(`${'a.'.repeat(5000)}b = 1`, 'x')).message, /nested deeper/);
+    // Side by side there may be any number.
+    assert.deepEqual(hocon(`a = [${'{},'.repeat(200)}]`), { a: Array.from({ length: 200 }, () => ({})) });
   });
 });

@@ -1,17 +1,24 @@
 // From files, environment and flags to settings: precedence, units, problems and notices.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { environmentOf, flagOf, settingEntries } from '../../../schemas/config.ts';
+import {
+  environmentOf,
+  flagOf,
+  type SettingKey,
+  type SettingRow,
+  settingEntries,
+  settingRows,
+} from '../../../schemas/config.ts';
 import { allowlistOf, readNames } from '../../../server/access/allowlist.ts';
 import { readConfigFiles } from '../../../server/config/files.ts';
 import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
 import { resolveSettings } from '../../../server/config/resolve.ts';
 import { sourceText } from '../../../server/config/sources.ts';
-import { parseSetting, printSetting } from '../../../server/config/values.ts';
+import { parseSetting, printSetting, ValueRefused } from '../../../server/config/values.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-config-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -39,9 +46,9 @@ function problemsOf(options: Partial<LoadOptions>): string[] {
   return [];
 }
 
-describe('the table of settings', () => {
-  const rows = settingEntries;
+const rows: readonly (readonly [SettingKey, SettingRow])[] = settingEntries;
 
+describe('the table of settings', () => {
   test('flags and variables are unique, and every row explains itself', () => {
     const flags = rows.map(([, row]) => flagOf(row));
     assert.equal(new Set(flags).size, flags.length);
@@ -96,6 +103,52 @@ describe('values', () => {
     assert.deepEqual([settings.productName, settings.edition], ['pe-puppetdb', 'enterprise']);
     assert.deepEqual([settings.nodeTtl, settings.nodePurgeTtl, settings.reportTtl], [172_800_000, 5_400_000, 1500]);
     assert.deepEqual([settings.gcInterval, settings.queryTimeoutMax], [30_000, 250]);
+  });
+
+  test('sizes have units, and print in the largest that leaves no fraction', () => {
+    const row = settingRows.commandMax;
+    for (const [raw, bytes, printed] of [
+      ['1536', 1536, '1536'],
+      ['2k', 2048, '2K'],
+      ['64MiB', 67_108_864, '64M'],
+      ['64 mb', 67_108_864, '64M'],
+      ['1g', 1_073_741_824, '1G'],
+      ['1025M', 1_074_790_400, '1025M'],
+    ] as const) {
+      assert.equal(parseSetting(row, raw, false), bytes, raw);
+      assert.equal(printSetting(row, bytes), printed);
+    }
+    for (const raw of ['64X', '1.5M', '-1', 'M'])
+      assert.throws(() => parseSetting(row, raw, false), /is not a size/, raw);
+  });
+
+  test('the bounds of a setting belong to what it takes, what is beyond does not', () => {
+    for (const [key, row] of rows) {
+      for (const [bound, beyond] of [
+        [row.min, -1],
+        [row.max, 1],
+      ] as const) {
+        if (bound === undefined) continue;
+        assert.equal(parseSetting(row, printSetting(row, bound), false), bound, key);
+        const wrong = printSetting(row, bound + beyond);
+        assert.throws(() => parseSetting(row, wrong, false), ValueRefused, `${key} ${wrong}`);
+      }
+    }
+  });
+
+  test('what is no value of the type is refused', () => {
+    const refused: [SettingKey, string | string[], RegExp][] = [
+      ['gcInterval', '5x', /is not a number of minutes/],
+      ['gcInterval', '5.', /is not a number of minutes/],
+      ['httpPort', '1e3', /is not a whole number/],
+      ['nodePurgeBatch', '1234567890123456', /is not a whole number/],
+      ['httpHost', ' ', /the value is empty/],
+      ['httpHost', ['a'], /a list is given where one value is needed/],
+      ['logLevel', 'loud', /is none of/],
+    ];
+    for (const [key, raw, message] of refused) {
+      assert.throws(() => parseSetting(settingRows[key], raw, false), message, `${key} ${raw}`);
+    }
   });
 
   test('defaults that follow from other settings', () => {
@@ -277,6 +330,22 @@ describe('an existing PuppetDB configuration', () => {
     for (const pattern of ['(?i)secret.*', '(?!keep)secret\\-.*', '\\p{Alpha}+'])
       assert.deepEqual(of(pattern), [], pattern);
     assert.match(of('(')[0]!, /^--facts-blocklist: Unable to parse facts-blocklist patterns: /);
+  });
+
+  test('of a folder its own files are read, not those of folders in it', () => {
+    const config = files('nested', {
+      'a.ini': '[database]\nnode-ttl = 1d',
+      'old.ini/b.ini': '[database]\nnode-ttl = 2d',
+    });
+    assert.equal(load({ config }).settings.nodeTtl, 86_400_000);
+  });
+
+  test('a file that is no configuration by its size is not read', () => {
+    const config = join(files('large', { 'a.ini': '' }), 'a.ini');
+    truncateSync(config, 16_777_217);
+    assert.deepEqual(problemsOf({ config }), [
+      'large/a.ini: cannot be read: it has 16777217 bytes; at most 16777216 are read',
+    ]);
   });
 
   test('of a folder hidden files are not read, and formats that are not read here are refused', () => {
@@ -516,6 +585,18 @@ describe('problems', () => {
     for (const config of ['', ' , ']) assert.match(problemsOf({ config })[0]!, /^--config: names no file or folder/);
     const config = files('edn', { 'a.edn': '{}' });
     assert.match(problemsOf({ config })[0]!, /^edn\/a\.edn: the format `\.edn` is not read/);
+  });
+
+  test('a setting that begins like one that says nothing here is unknown all the same', () => {
+    const config = files('begins', { 'a.ini': '[jetty]\nmax-threads = 5\nmax-threads-x = 5\n' });
+    const messages = load({ config }).notices.map(({ message }) => message);
+    assert.ok(messages.some((text) => /^The configuration item `:max-threads-x` does not exist/.test(text)));
+    assert.ok(messages.some((text) => text.endsWith(': [jetty] max-threads')));
+  });
+
+  test('without a TLS version there is no listener', () => {
+    const config = files('versions', { 'a.ini': '[jetty]\nssl-protocols = ,\n' });
+    assert.deepEqual(problemsOf({ config }), ['versions/a.ini:2: ssl-protocols: no TLS version is left']);
   });
 
   test('unknown settings, sections and variables are warned of, with a suggestion', () => {

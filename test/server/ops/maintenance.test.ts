@@ -11,7 +11,11 @@ import { noSchedule } from './support.ts';
 
 const minute = 60_000;
 
-function scheduler(settings: Partial<MaintenanceSettings>, log = silentLogs().area('maintenance')) {
+function scheduler(
+  settings: Partial<MaintenanceSettings>,
+  log = silentLogs().area('maintenance'),
+  random = (): number => 0,
+) {
   const ring = new FakeRing();
   const registry = new MetricsRegistry();
   const merged = { ...noSchedule, gcInterval: minute, ...settings };
@@ -20,7 +24,7 @@ function scheduler(settings: Partial<MaintenanceSettings>, log = silentLogs().ar
     registry,
     settings: merged,
     clock: Date.now,
-    random: () => 0,
+    random,
     log,
   });
   return { ring, registry, maintenance, kinds: () => ring.steps.map((step) => step.kind) };
@@ -85,6 +89,43 @@ test('maintenance: every sweep has its interval, reports and events go together,
       { kind: 'gc_fact_paths' },
       { kind: 'purge_nodes', batchLimit: 25 },
     ]);
+    await maintenance.stop();
+  });
+});
+
+test('maintenance: runs are spread by a tenth of their interval, and by a minute at most', async () => {
+  await withTimers(async (pass) => {
+    const settings = { gcIntervalPackages: minute, gcIntervalCatalogs: 60 * minute };
+    const { maintenance, kinds } = scheduler(settings, undefined, () => 1);
+    maintenance.start();
+    const { jobs } = maintenance.state() as { jobs: { name: string; next_run: string }[] };
+    assert.deepEqual(
+      jobs.map(({ name, next_run }) => [name, Date.parse(next_run) - Date.now()]),
+      [
+        ['packages', 1.1 * minute],
+        ['catalogs', 61 * minute],
+      ],
+    );
+    await pass(1.1 * minute - 1);
+    assert.deepEqual(kinds(), []);
+    await pass(1);
+    assert.deepEqual(kinds(), ['gc_packages']);
+    await maintenance.stop();
+  });
+});
+
+test('maintenance: a limit of none in the settings is no limit, one of none in a request lets no node be deleted', async () => {
+  await withTimers(async (pass) => {
+    const { ring, maintenance } = scheduler({ nodePurgeBatch: 0, gcIntervalPurgeNodes: minute });
+    maintenance.start();
+    await pass(minute);
+    const tokens = new Set(['purge_nodes'] as const);
+    for (const batchLimit of [0, 7, null]) assert.deepEqual(await maintenance.clean({ tokens, batchLimit }), []);
+    assert.deepEqual(await maintenance.clean({ tokens, batchLimit: -1 }), ['purge_nodes']);
+    assert.deepEqual(
+      ring.steps.map((step) => 'batchLimit' in step && step.batchLimit),
+      [0, 7, 0],
+    );
     await maintenance.stop();
   });
 });

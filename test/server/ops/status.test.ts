@@ -161,6 +161,9 @@ test('status: a check that fails or hangs is unknown, and says why', async () =>
   const hanging = status(() => new Promise(() => {}));
   const late = await hanging.get('/services/puppetdb-status?timeout=1');
   assert.deepEqual([late.body.state, late.body.status], ['unknown', 'Status check timed out after 1 seconds']);
+  // No timer could wait for so long.
+  const slow = status(() => new Promise((resolve) => setTimeout(resolve, 50, healthy)));
+  assert.equal((await slow.get('/services/puppetdb-status?timeout=2147483647')).body.state, 'running');
 });
 
 test('status: maintenance can be asked for but is not listed', async () => {
