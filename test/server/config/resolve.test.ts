@@ -590,7 +590,7 @@ describe('problems', () => {
   test('a setting that begins like one that says nothing here is unknown all the same', () => {
     const config = files('begins', { 'a.ini': '[jetty]\nmax-threads = 5\nmax-threads-x = 5\n' });
     const messages = load({ config }).notices.map(({ message }) => message);
-    assert.ok(messages.some((text) => /^The configuration item `:max-threads-x` does not exist/.test(text)));
+    assert.ok(messages.some((text) => text.startsWith('The configuration item `:max-threads-x` does not exist')));
     assert.ok(messages.some((text) => text.endsWith(': [jetty] max-threads')));
   });
 

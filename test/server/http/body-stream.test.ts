@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { BodyTooLarge, ClientGone, type Mount } from '../../../server/http/exchange.ts';
+import { PartQueue } from '../../../server/http/part-queue.ts';
 import { atEnd } from '../../support/endings.ts';
 import { RawClient } from '../../support/raw-client.ts';
-import { until } from '../../support/waiting.ts';
+import { pause, until } from '../../support/waiting.ts';
 import { ask, listen } from '../support/http.ts';
 
 const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
@@ -104,6 +105,62 @@ test('body in parts: a slow client may take longer than other requests, a silent
   assert.equal(client.received, '');
 });
 
+test('body in parts: a client that is held up is not at fault, one that is silent when it may go on is', async (t) => {
+  for (const missing of [0, 10]) {
+    let open = (): void => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const { mount, seen } = counter(() => opened);
+    const limits = { bodyBufferBytes: 1000, stallLongMs: 300 };
+    const listener = await listen(t, [mount], { limits });
+    const client = await RawClient.open(listener.port);
+    atEnd(t, () => client.close());
+    client.send(`POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: ${50_000 + missing}\r\n\r\n`);
+    client.send('x'.repeat(50_000));
+    await pause(1000);
+    assert.equal(client.isClosed, false);
+    open();
+    if (missing === 0) assert.match(await client.until((received) => received.endsWith('50000')), /^HTTP\/1\.1 200/);
+    else {
+      await client.closed();
+      await until('end of the body', () => seen.error !== null);
+      assert.equal(seen.why, 'the client has sent nothing for 0.3 s');
+    }
+  }
+});
+
+test('body in parts: who does not take the answer has no more time for that than others', async (t) => {
+  const answering = (prefix: string, takesAll: boolean): Mount => ({
+    prefix,
+    handler: async (exchange) => {
+      for await (const _ of exchange.bodyStream(1000)) if (!takesAll) break;
+      const writer = exchange.stream({ status: 200, contentType: null });
+      const chunk = new Uint8Array(65_536);
+      while (!exchange.aborted) if (!writer.write(chunk)) await writer.drained();
+    },
+  });
+  const mounts = [answering('/behind', true), answering('/early', false)];
+  const limits = { stallMs: 200, stallLongMs: 120_000, drainBytesMax: 1000 };
+  const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
+  for (const [path, head, bodies] of [
+    ['/behind', 'Content-Length: 1', ['x']],
+    // Too long to be read to its end before the answer.
+    ['/early', 'Transfer-Encoding: chunked', [chunk(600), chunk(900)]],
+  ] as const) {
+    const listener = await listen(t, mounts, { limits });
+    const client = await RawClient.open(listener.port, { flowing: false });
+    atEnd(t, () => client.close());
+    client.send(`POST ${path} HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`);
+    for (const body of bodies) {
+      client.send(body);
+      await pause(50);
+    }
+    await until('it is cut off', () => listener.records.length === 1);
+    assert.deepEqual([listener.records[0]!.status, listener.records[0]!.completed], [200, false], path);
+  }
+});
+
 test('body in parts: one beyond its limit is refused, declared or not, after it was read', async (t) => {
   const { mount, seen } = counter(undefined, MIB);
   const listener = await listen(t, [mount]);
@@ -172,4 +229,41 @@ test('body in parts: a client that leaves while the handler works ends the body'
   assert.ok(seen.error instanceof ClientGone);
   await until('end of the connection', () => listener.requestCount === 0 && listener.connectionCount === 0);
   assert.deepEqual(listener.errors, []);
+});
+
+test('part queue: its source pauses where it is full, and goes on once when what was there is taken or dropped', async () => {
+  const calls: string[] = [];
+  const source = { pause: () => void calls.push('pause'), resume: () => void calls.push('resume') };
+  const part = new Uint8Array(512);
+  const full = (): PartQueue => {
+    const queue = new PartQueue(source, 4096);
+    // What a part takes beside its bytes counts, too.
+    for (let i = 1; i <= 6; i++) {
+      queue.put(part);
+      assert.equal(calls.length, i < 4 ? 0 : 1, `${i} parts`);
+    }
+    return queue;
+  };
+  const taken = full();
+  const reader = taken.read();
+  for (let i = 0; i < 6; i++) assert.equal((await reader.next()).value, part);
+  taken.put(part);
+  assert.equal((await reader.next()).value, part);
+  assert.deepEqual(calls.splice(0), ['pause', 'resume']);
+  taken.put(part);
+  taken.end();
+  assert.equal((await reader.next()).value, part);
+  assert.equal((await reader.next()).done, true);
+  const left = full();
+  left.drop();
+  for (let i = 0; i < 20; i++) left.put(part);
+  assert.deepEqual(calls.splice(0), ['pause', 'resume']);
+  assert.equal((await left.read().next()).done, true);
+  const failed = full();
+  const rest = failed.read();
+  await rest.next();
+  failed.fail(new Error('gone'));
+  failed.fail(new Error('later'));
+  await assert.rejects(rest.next(), /gone/);
+  assert.deepEqual(calls, ['pause', 'resume']);
 });

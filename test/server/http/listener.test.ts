@@ -251,6 +251,52 @@ test('listener: requests sent ahead are answered in order, one at a time', async
   assert.equal(activeMax, 1);
 });
 
+test('listener: a client that has sent as much ahead as it may is read from again when there is room', async (t) => {
+  let go = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const held: Mount = {
+    prefix: '/held',
+    handler: async (exchange) => {
+      await gate;
+      exchange.reply(text(`[${exchange.queryString}]`));
+    },
+  };
+  const listener = await listen(t, [held], { limits: { pipelineMax: 3 } });
+  const client = await RawClient.open(listener.port);
+  atEnd(t, () => client.close());
+  const send = (from: number, count: number): void => {
+    for (let i = from; i < from + count; i++) client.send(`GET /held?${i} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  };
+  send(0, 4);
+  await until('the first request', () => listener.requestCount === 1);
+  await pause(50);
+  send(4, 10);
+  await pause(50);
+  go();
+  await client.until((received) => received.endsWith('[13]'));
+});
+
+test('listener: what a client that has gone had sent ahead is not begun with', async (t) => {
+  let begun = 0;
+  const held: Mount = {
+    prefix: '/held',
+    handler: async (exchange) => {
+      begun++;
+      await until('the client is gone', () => exchange.aborted);
+    },
+  };
+  const listener = await listen(t, [held, hello]);
+  const client = await RawClient.open(listener.port);
+  client.send('GET /held HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5));
+  await until('the first request', () => begun === 1);
+  client.socket.resetAndDestroy();
+  await until('nothing is left of it', () => listener.requestCount === 0 && listener.connectionCount === 0);
+  await ask(listener.port, '/hello');
+  assert.equal(begun, 1);
+});
+
 test('listener: connections are kept or closed as the client asks, HTTP/1.0 included', async (t) => {
   const listener = await listen(t, [hello]);
   const kept = await RawClient.open(listener.port);
@@ -555,6 +601,23 @@ test('listener: a client that stops sending its body is cut off; one that leaves
   }
 });
 
+test('listener: who asks late whether the client has left is told', async (t) => {
+  let told = 0;
+  const late: Mount = {
+    prefix: '/late',
+    handler: async (exchange: Exchange) => {
+      await until('it has left', () => exchange.aborted);
+      exchange.onAbort(() => told++);
+    },
+  };
+  const listener = await listen(t, [late]);
+  const client = await RawClient.open(listener.port);
+  client.send('GET /late HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until('request', () => listener.requestCount === 1);
+  client.socket.resetAndDestroy();
+  await until('it was told', () => told === 1);
+});
+
 for (const at of ['its own address', 'accepted connections']) {
   test(`listener: a client that never finishes its head is cut off (${at})`, async (t) => {
     const limits = { headMs: 200, stallMs: 5000 };
@@ -600,6 +663,23 @@ test('listener: a working handler may take longer than any time-out of the conne
     { limits: { stallMs: 300, idleMs: 300, headMs: 300 } },
   );
   assert.equal((await ask(listener.port, '/long', { method: 'POST', body: 'abc' })).text, 'done');
+});
+
+test('listener: a handler may take its time between the parts of an answer, also when the client had to catch up', async (t) => {
+  const pausing: Mount = {
+    prefix: '/pausing',
+    handler: async (exchange) => {
+      const writer = exchange.stream({ status: 200, contentType: null });
+      for (let i = 0; i < 2; i++) {
+        assert.equal(writer.write(Buffer.alloc(4 << 20)), false);
+        await writer.drained();
+        await pause(900);
+      }
+      writer.end();
+    },
+  };
+  const listener = await listen(t, [pausing], { limits: { stallMs: 300 } });
+  assert.equal((await ask(listener.port, '/pausing')).bytes.byteLength, 8 << 20);
 });
 
 test('listener: an idle connection is closed', async (t) => {
@@ -648,6 +728,13 @@ test('listener: bodies beyond the common budget are refused with 503 until other
   release[2]?.();
   assert.equal((await fourth).text, '900');
   endless.socket.destroy();
+  // And once only.
+  await until('its end', () => listener.requestCount === 0);
+  const fifth = ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(900) });
+  await until('fifth body', () => release.length === 4);
+  assert.equal((await ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(300) })).status, 503);
+  release[3]?.();
+  assert.equal((await fifth).text, '900');
 });
 
 test('listener: parts that wait for the end of a body are free when its client leaves before', async (t) => {
