@@ -5,7 +5,7 @@ import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { crc32 } from '../../../engine/crc32.ts';
-import { checkLog } from '../../../engine/inbox/damage.ts';
+import { checkLog, foundTwice } from '../../../engine/inbox/damage.ts';
 import type { CommandLog, LogOptions } from '../../../engine/inbox/log.ts';
 import { RECORD_HEADER_SIZE, SEGMENT_HEADER_SIZE } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt, type StreamRecord } from '../../../engine/inbox/stream.ts';
@@ -168,6 +168,16 @@ for (const [part, at] of Object.entries(PARTS)) {
     });
   }
 }
+
+test('log damage: what is found once in a log that is being written, and not again, is none', async () => {
+  const finding = async (...found: string[][]): Promise<unknown> => {
+    const result = await foundTwice(async () => found.shift()!);
+    return [result, found.length];
+  };
+  assert.deepEqual(await finding([]), [[], 0]);
+  assert.deepEqual(await finding(['a'], []), [[], 0]);
+  assert.deepEqual(await finding(['a'], ['a', 'b'], ['a', 'b'], []), [['a', 'b'], 1]);
+});
 
 test('log damage: a segment that has some goes with the last of its other records', async () => {
   const { dir, records } = await writtenLog(groups, 1 << 20);

@@ -297,6 +297,26 @@ test('listener: what a client that has gone had sent ahead is not begun with', a
   assert.equal(begun, 1);
 });
 
+test('listener: a handler does not wait for room on a connection that is gone', async (t) => {
+  let over = 0;
+  const full: Mount = {
+    prefix: '/full',
+    handler: async (exchange) => {
+      const writer = exchange.stream({ status: 200, contentType: null });
+      while (writer.write(Buffer.alloc(1 << 20)));
+      await until('the client is gone', () => exchange.aborted);
+      await writer.drained();
+      over++;
+    },
+  };
+  const listener = await listen(t, [full]);
+  const client = await RawClient.open(listener.port, { flowing: false });
+  client.send('GET /full HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until('request', () => listener.requestCount === 1);
+  client.socket.resetAndDestroy();
+  await until('it goes on', () => over === 1);
+});
+
 test('listener: connections are kept or closed as the client asks, HTTP/1.0 included', async (t) => {
   const listener = await listen(t, [hello]);
   const kept = await RawClient.open(listener.port);
