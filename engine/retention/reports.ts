@@ -2,9 +2,10 @@
 // node's latest report stays, however old, and so do its events. Which day is dropped is decided over all partitions: each
 // tells its oldest expired day, and the smallest of them is dropped everywhere.
 
+import { isAmong } from '../store/items/ids.ts';
 import type { Partition } from '../store/partition.ts';
 import type { ReportId, ReportRecord } from '../store/records/records.ts';
-import type { View } from '../store/view.ts';
+import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../store/records/tables.ts';
 import { DAY_MS } from '../time.ts';
 import { dayOf, LOOKED_AT_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
@@ -53,12 +54,13 @@ function reportsToDrop(
 ): { found: readonly ReportPlace[]; next: ReportPlace | null } {
   const view = partition.snapshot();
   try {
+    const latest = view.reports.set(REPORTS_LATEST);
     const found: ReportPlace[] = [];
     let lookedAt = 0;
     for (const { time, id } of view.reports.byTime(range)) {
       const place = { from: time, fromId: id };
       if (lookedAt++ === LOOKED_AT_MAX || found.length === max) return { found, next: place };
-      if (!isLatest(view, id, view.reports.get(id))) found.push(place);
+      if (!isAmong(latest, id)) found.push(place);
     }
     return { found, next: null };
   } finally {
@@ -66,17 +68,13 @@ function reportsToDrop(
   }
 }
 
-function isLatest(view: View, id: ReportId, report: ReportRecord | undefined): boolean {
-  return report !== undefined && view.node(report.nodeId)?.latestReport?.reportId === id;
-}
-
 /** Finds the oldest day before `firstKeptDay` with events to drop: the `day` of its last step. */
 export function oldestEventDay(partition: Partition, firstKeptDay: number): Sweep {
   let day: number | null = null;
-  const walk = reportWalk(partition, (view, id, report) => {
+  const walk = eventWalk(partition, (report) => {
     // The smallest event time says enough: whatever lies before it has been dropped.
     const first = dayOf(report.eventTimeMin);
-    if (first < firstKeptDay && (day === null || first < day) && !isLatest(view, id, report)) day = first;
+    if (first < firstKeptDay && (day === null || first < day)) day = first;
     return false;
   });
   return {
@@ -91,10 +89,7 @@ export function oldestEventDay(partition: Partition, firstKeptDay: number): Swee
 export function purgeEventDay(partition: Partition, day: number): Sweep {
   const start = day * DAY_MS;
   const end = start + DAY_MS;
-  const walk = reportWalk(
-    partition,
-    (view, id, report) => report.eventTimeMin < end && report.eventTimeMax >= start && !isLatest(view, id, report),
-  );
+  const walk = eventWalk(partition, (report) => report.eventTimeMin < end && report.eventTimeMax >= start);
   return {
     step(): StepResult {
       const { ids, done } = walk();
@@ -115,34 +110,32 @@ export function purgeEventDay(partition: Partition, day: number): Sweep {
   };
 }
 
-/** Walks the reports that have events, in order of arrival, a bounded number a call; gives back those that `takes` wants. */
-function reportWalk(
+/**
+ * Walks the reports that had events when it began, but for nodes' latest ones, in order of arrival, a bounded number a call; gives back
+ * those that `takes` wants.
+ */
+function eventWalk(
   partition: Partition,
-  takes: (view: View, id: ReportId, report: ReportRecord) => boolean,
+  takes: (report: ReportRecord) => boolean,
 ): () => { ids: ReportId[]; done: boolean } {
-  let from: ReportId = 0;
+  let having: Uint32Array | null = null;
+  let at = 0;
   return () => {
     const view = partition.snapshot();
     try {
+      having ??= view.reports.set(REPORTS_WITH_EVENTS);
+      const latest = view.reports.set(REPORTS_LATEST);
       const ids: ReportId[] = [];
-      let lookedAt = 0;
-      for (const id of reportIdsFrom(view, from)) {
-        if (lookedAt++ === LOOKED_AT_MAX || ids.length === REPORTS_MAX) {
-          from = id;
-          return { ids, done: false };
-        }
+      for (const end = at + LOOKED_AT_MAX; at < having.length; at++) {
+        if (at === end || ids.length === REPORTS_MAX) return { ids, done: false };
+        const id = having[at]!;
+        if (isAmong(latest, id)) continue;
         const report = view.reports.get(id);
-        if (report !== undefined && report.eventCount > 0 && takes(view, id, report)) ids.push(id);
+        if (report !== undefined && report.eventCount > 0 && takes(report)) ids.push(id);
       }
       return { ids, done: true };
     } finally {
       view.close();
     }
   };
-}
-
-/** Report ids from `from` on, a bounded number: one more than a step looks at. */
-export function reportIdsFrom(view: View, from: ReportId): ReportId[] {
-  const { report } = view.partition.tables;
-  return [...report.getKeys({ start: from, limit: LOOKED_AT_MAX + 1, ...view.options })];
 }

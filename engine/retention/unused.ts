@@ -9,9 +9,9 @@ import { FACT_BY_NAME, FACTS } from '../store/items/dictionaries.ts';
 import type { Partition } from '../store/partition.ts';
 import { factPaths, pathText } from '../store/records/fact-paths.ts';
 import type { ItemId, NodeId, ReportId } from '../store/records/records.ts';
+import { REPORT_TEXT } from '../store/records/report-record.ts';
 import { NODES_ALL } from '../store/records/tables.ts';
 import type { View } from '../store/view.ts';
-import { reportIdsFrom } from './reports.ts';
 import { LOOKED_AT_MAX, type StepResult, type Sweep } from './sweep.ts';
 
 /** Packages of no node: there are none, they leave with their last node. */
@@ -37,15 +37,12 @@ export function gcCatalogs(partition: Partition): Sweep {
           fromNode = dropUsedByNodes(view, unused, fromNode);
           return { changed: 0, done: unused.size === 0 };
         }
-        const ids = reportIdsFrom(view, fromReport);
-        for (let index = 0; index < Math.min(ids.length, LOOKED_AT_MAX); index++) {
-          const environment = view.reports.get(ids[index] as ReportId)?.environment ?? null;
-          if (environment !== null) unused.delete(environment);
+        const kinds = view.reports.kinds();
+        if (kinds === null) {
+          fromReport = dropUsedByReports(view, unused, fromReport);
+          if (fromReport >= 0) return { changed: 0, done: unused.size === 0 };
         }
-        if (ids.length > LOOKED_AT_MAX) {
-          fromReport = ids[LOOKED_AT_MAX] as ReportId;
-          return { changed: 0, done: unused.size === 0 };
-        }
+        for (const { report } of kinds ?? []) drop(unused, report.string(REPORT_TEXT.environment));
         for (let next = dropUsedByNodes(view, unused, 0); next >= 0; ) next = dropUsedByNodes(view, unused, next);
       } finally {
         view.close();
@@ -67,12 +64,21 @@ function dropUsedByNodes(view: View, unused: Set<string>, from: NodeId): NodeId 
     if (lookedAt++ === LOOKED_AT_MAX) return id;
     const record = view.node(id);
     if (record === undefined) continue;
-    for (const part of [record.catalog, record.factset, record.latestReport]) {
-      if (part !== null && part.environment !== null) unused.delete(part.environment);
-    }
+    for (const part of [record.catalog, record.factset, record.latestReport]) drop(unused, part?.environment ?? null);
     if (unused.size === 0) return -1;
   }
   return -1;
+}
+
+/** The same with the reports from `from` on, for those that came before their kinds were counted. */
+function dropUsedByReports(view: View, unused: Set<string>, from: ReportId): ReportId {
+  const ids = [...view.partition.tables.report.getKeys({ start: from, limit: LOOKED_AT_MAX + 1, ...view.options })];
+  for (const id of ids.slice(0, LOOKED_AT_MAX)) drop(unused, view.reports.get(id)?.environment ?? null);
+  return ids[LOOKED_AT_MAX] ?? -1;
+}
+
+function drop(unused: Set<string>, environment: string | null): void {
+  if (environment !== null) unused.delete(environment);
 }
 
 /** Fact paths, and ids of names, that no stored fact has. Counts paths. */

@@ -71,3 +71,5 @@ export function placeAmong(sorted: Uint32Array, wanted: number, from = 0): numbe
   }
   return low;
 }
+
+export const isAmong = (sorted: Uint32Array, id: number): boolean => sorted[placeAmong(sorted, id)] === id;

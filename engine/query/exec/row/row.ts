@@ -5,7 +5,7 @@ import type { ByteWriter } from '../../../bytes.ts';
 import { BytesById } from '../../../bytes-by-id.ts';
 import { Scratch } from '../../../store/file/lmdb.ts';
 import type { RecordReader } from '../../../store/items/dictionary-view.ts';
-import { Ids, placeAmong } from '../../../store/items/ids.ts';
+import { Ids, isAmong } from '../../../store/items/ids.ts';
 import type { StoredFact } from '../../../store/records/bodies.ts';
 import { StoredEvents } from '../../../store/records/event-record.ts';
 import { encodeNode, NODE_TEXT, StoredNode } from '../../../store/records/node-record.ts';
@@ -177,7 +177,7 @@ export class Row {
   /** Whether the row's report is its node's latest agent report. */
   get isLatest(): boolean {
     this.#latest ??= this.view.reports.set(REPORTS_LATEST);
-    return this.#latest[placeAmong(this.#latest, this.itemId)] === this.itemId;
+    return isAmong(this.#latest, this.itemId);
   }
 
   /** The events of the row's report, to be opened by the caller. */
