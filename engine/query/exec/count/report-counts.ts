@@ -94,12 +94,10 @@ type Way = 'kinds' | 'without' | 'marks' | 'periods';
  * How a partition's reports are counted: by kind, all but those of the nodes that are left out, by their marks, or by periods. null: they have
  * to be looked at. `byNode`, `byKind`: what is to be told apart.
  */
-function wayOf(part: Part, byNode: boolean, byKind: boolean): Way | null {
-  const { row, times, hours, every, nodes } = part;
+function wayOf({ row, times, hours, every, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
   const { view } = row;
   const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
-  if (times.length > 0 || hours.areAsked)
-    return !byNode && isNearlyAll && areToldApart(every, view) && periodsTell(part) ? 'periods' : null;
+  if (times.length > 0 || hours.areAsked) return !byNode && isNearlyAll && areToldApart(every, view) ? 'periods' : null;
   if (!byNode && nodes === null) return 'kinds';
   if (!byNode && !byKind && isNearlyAll) return 'without';
   if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
@@ -109,21 +107,6 @@ function wayOf(part: Part, byNode: boolean, byKind: boolean): Way | null {
 /** Whether marks tell the kinds of all reports. */
 const areToldApart = (every: readonly ReportKind[], view: View): boolean =>
   view.reports.areMarked && new Set(every.map(({ mark }) => mark)).size === every.length;
-
-/** Whether periods tell the texts of the times of enough reports, if there are any asked for. */
-function periodsTell({ row, times, hours }: Part): boolean {
-  if (!hours.areAsked) return true;
-  const { from, to } = producerTimes(times);
-  let all = 0;
-  let told = 0;
-  for (const { start, counts } of row.view.reports.periods(from, to)) {
-    let count = 0;
-    for (const some of counts.values()) count += some;
-    all += count;
-    if (hours.ofPeriod(start) !== null) told += count;
-  }
-  return told * FEW_TOLD >= all;
-}
 
 function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void {
   ctx.trace.enter(trace.partition(row.part).scan);
@@ -149,6 +132,7 @@ function* partsOf(source: Source, hourly: readonly Hourly[]): Generator<undefine
     if (hours === null) return null;
     const every = view.reports.kinds();
     if (every === null) return null;
+    if (hours.areAsked && !(yield* periodsTell(source, view, times, hours))) return null;
     const row = new Row(view, number);
     const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
     const rest = wanted === null ? null : view.set(NODES_ALL).copy().subtract(wanted);
@@ -161,6 +145,26 @@ function* partsOf(source: Source, hourly: readonly Hourly[]): Generator<undefine
     if (ctx.tick()) yield;
   }
   return parts;
+}
+
+/** Whether periods tell the texts of the times of enough reports. */
+function* periodsTell(
+  { ctx }: Source,
+  view: View,
+  times: readonly NearRange[],
+  hours: ReportHours,
+): Generator<undefined, boolean> {
+  const { from, to } = producerTimes(times);
+  let all = 0;
+  let told = 0;
+  for (const { start, counts } of view.reports.periods(from, to)) {
+    let count = 0;
+    for (const some of counts.values()) count += some;
+    all += count;
+    if (hours.ofPeriod(start) !== null) told += count;
+    if (ctx.tickRow()) yield;
+  }
+  return told * FEW_TOLD >= all;
 }
 
 function byKinds({ row, kinds }: Part, tell: (count: number) => void): void {
