@@ -612,7 +612,7 @@ describe('what went wrong', () => {
 
   test('a server that wants a client certificate, or has one of an unknown authority, is told as one', {
     skip: opensslMissing(),
-  }, async () => {
+  }, async (t) => {
     const made = makeCertificates();
     const [cert, key, ca] = [made.path('server', 'pem'), made.path('server', 'key'), made.ca].map((path) =>
       readFileSync(path),
@@ -633,27 +633,25 @@ describe('what went wrong', () => {
     }
     const open = createHttpsServer({ cert, key }, (_, response) => response.end('{}'));
     await once(open.listen(0, '127.0.0.1'), 'listening');
-    const unknown = await run(['stats', '--url', `https://localhost:${(open.address() as AddressInfo).port}`]);
+    t.after(() => {
+      open.closeAllConnections();
+      open.close();
+    });
+    const address = `https://localhost:${(open.address() as AddressInfo).port}`;
+    const unknown = await run(['stats', '--url', address]);
     assert.equal(unknown.status, 3);
     assert.match(
       unknown.err,
       /^muster: no answer from .* certificate.*; give the authority of its certificate as --ca or \$MUSTER_CA\n$/,
     );
     const elsewhere = makeCertificates();
-    const strange = ['--ca', elsewhere.ca];
-    const other = await run([
-      'stats',
-      '--url',
-      `https://localhost:${(open.address() as AddressInfo).port}`,
-      ...strange,
-    ]);
+    const other = await run(['stats', '--url', address, '--ca', elsewhere.ca]);
     assert.equal(other.status, 3);
-    assert.match(other.err, /^muster: no answer from [^;]* certificate[^;]*\n$/, 'one was given');
-    const crossed = await run(['stats', '--url', `http://localhost:${(open.address() as AddressInfo).port}`]);
+    assert.match(other.err, /^muster: no answer from .* certificate.*\n$/);
+    assert.doesNotMatch(other.err, /--ca or/, 'one was given');
+    const crossed = await run(['stats', '--url', address.replace('https:', 'http:')]);
     assert.equal(crossed.status, 3);
     assert.match(crossed.err, /^muster: no answer from .*; if it speaks HTTPS, its URL begins with https:\/\/\n$/);
-    open.closeAllConnections();
-    open.close();
     const plain = await fakeServer(() => '{}');
     const secure = plain.url.replace('http:', 'https:');
     assert.deepEqual(await run(['stats', '--url', secure]), {

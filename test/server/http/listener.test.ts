@@ -693,12 +693,12 @@ test('listener: a handler may take its time between the parts of an answer, also
       for (let i = 0; i < 2; i++) {
         assert.equal(writer.write(Buffer.alloc(4 << 20)), false);
         await writer.drained();
-        await pause(900);
+        await pause(1600);
       }
       writer.end();
     },
   };
-  const listener = await listen(t, [pausing], { limits: { stallMs: 300 } });
+  const listener = await listen(t, [pausing], { limits: { stallMs: 700 } });
   assert.equal((await ask(listener.port, '/pausing')).bytes.byteLength, 8 << 20);
 });
 

@@ -801,21 +801,28 @@ function damageStored(dir: string, text: string): void {
   closeSync(log);
 }
 
+/** A ring whose partition of `a` cannot be written, with a command that it tries again and again, and what is to be removed to mend that. */
+async function startStalled(t: TestContext) {
+  const dir = temporaryDirectory();
+  const { ring, lines } = await start(t, dir);
+  await (await ring.submit(submission('a'), true)).outcome;
+  const fault = join(dir, FAULT_FILE);
+  writeFileSync(fault, 'ENOSPC');
+  const { outcome } = await ring.submit(submission('a'), true);
+  await until('stalled', () => !ring.healthy);
+  return { dir, ring, lines, blocked: outcome!, fault };
+}
+
 for (const damaged of [1, 2]) {
   test(`ring: a stored command whose bytes are damaged is given up alone; the others are applied (${damaged})`, async (t) => {
-    const dir = temporaryDirectory();
-    const { ring } = await start(t, dir);
-    await (await ring.submit(submission('a'), true)).outcome;
-    writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
-    const blocker = await ring.submit(submission('a'), true);
-    await until('stalled', () => !ring.healthy);
+    const { dir, ring, blocked, fault } = await startStalled(t);
     const accepted = [];
     for (let i = 0; i < 5; i++) {
       accepted.push(await ring.submit(submission('a', { do: 'store', mark: `<${i}>` }), true));
     }
     damageStored(dir, `<${damaged}>`);
-    rmSync(join(dir, FAULT_FILE));
-    assert.equal((await blocker.outcome)?.kind, 'processed');
+    rmSync(fault);
+    assert.equal((await blocked)?.kind, 'processed');
     for (const [i, { outcome }] of accepted.entries()) {
       assert.equal((await outcome)?.kind, i === damaged ? 'failed' : 'processed');
     }
@@ -823,20 +830,15 @@ for (const damaged of [1, 2]) {
 }
 
 test('ring: a damaged command behind one that it supersedes is given up, too', async (t) => {
-  const dir = temporaryDirectory();
-  const { ring } = await start(t, dir);
-  await (await ring.submit(submission('a'), true)).outcome;
-  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
-  const blocker = await ring.submit(submission('a'), true);
-  await until('stalled', () => !ring.healthy);
+  const { dir, ring, blocked, fault } = await startStalled(t);
   const waiting = [
     await ring.submit(submission('a', { do: 'store', mark: '<1>' }, { producerTimestamp: 1 }), true),
     await ring.submit(submission('a', { do: 'store', mark: '<2>' }, { producerTimestamp: 2 }), true),
     await ring.submit(submission('a', { do: 'store', mark: '<3>' }), true),
   ];
   damageStored(dir, '<2>');
-  rmSync(join(dir, FAULT_FILE));
-  await blocker.outcome;
+  rmSync(fault);
+  await blocked;
   await until('all are processed', () => ring.depth === 0);
   const kinds: (string | undefined)[] = [];
   for (const { outcome } of waiting) kinds.push((await outcome)?.kind);
@@ -993,16 +995,11 @@ test('ring: maintenance survives the death of its actor', async (t) => {
 });
 
 test('ring: after stop submissions are refused and those who still wait are told', async (t) => {
-  const dir = temporaryDirectory();
-  const { ring, lines } = await start(t, dir);
-  await (await ring.submit(submission('a'), true)).outcome;
-  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
-  const { outcome } = await ring.submit(submission('a'), true);
-  await until('stalled', () => !ring.healthy);
+  const { ring, lines, blocked } = await startStalled(t);
   const behind = await ring.submit(submission('a'), true);
   await ring.stop();
   assert.ok(!lines.some((line) => line.includes('did not stop in time')), lines.join('\n'));
-  await assert.rejects(outcome!, SubmissionRefused);
+  await assert.rejects(blocked, SubmissionRefused);
   await assert.rejects(behind.outcome!, SubmissionRefused);
   await assert.rejects(
     ring.submit(submission('a'), false),
