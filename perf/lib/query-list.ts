@@ -195,6 +195,11 @@ export const timedQueries: readonly TimedQuery[] = [
     order_by: [{ field: 'end_time', order: 'desc' }],
     limit: '20',
   }),
+  at('reports: by day and status', 'rows', 'reports', [
+    'extract',
+    ['status', ['function', 'to_string', 'start_time', 'YYYY-MM-DD'], ['function', 'count']],
+    ['group_by', 'status', ['function', 'to_string', 'start_time', 'YYYY-MM-DD']],
+  ]),
   at('events: latest, of a type', 'rows', 'events', [
     'and',
     ['=', 'latest_report?', true],
