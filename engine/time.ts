@@ -280,8 +280,7 @@ function parseClock(text: string): number | null {
   const match = CLOCK.exec(text);
   if (match === null) return null;
   const [, hour = '0', ofHour, minute = '0', ofMinute, second = '0', ofSecond, offset] = match;
-  const fraction =
-    fractionMillis(ofHour, 3_600_000) + fractionMillis(ofMinute, 60_000) + fractionMillis(ofSecond, 1000);
+  const fraction = fractionMillis(ofHour, HOUR_MS) + fractionMillis(ofMinute, 60_000) + fractionMillis(ofSecond, 1000);
   return clockMillis([hour, minute, second], fraction, offset);
 }
 

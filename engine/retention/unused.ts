@@ -38,11 +38,12 @@ export function gcCatalogs(partition: Partition): Sweep {
           return { changed: 0, done: unused.size === 0 };
         }
         const kinds = view.reports.kinds();
-        if (kinds === null) {
+        if (kinds !== null) {
+          for (const { report } of kinds) drop(unused, report.string(REPORT_TEXT.environment));
+        } else {
           fromReport = dropUsedByReports(view, unused, fromReport);
           if (fromReport >= 0) return { changed: 0, done: unused.size === 0 };
         }
-        for (const { report } of kinds ?? []) drop(unused, report.string(REPORT_TEXT.environment));
         for (let next = dropUsedByNodes(view, unused, 0); next >= 0; ) next = dropUsedByNodes(view, unused, next);
       } finally {
         view.close();

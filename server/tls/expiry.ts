@@ -3,12 +3,13 @@
 
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { DAY_MS } from '../../engine/time.ts';
 import { settingRows } from '../../schemas/config.ts';
 import { elements, inside, SEQUENCE } from './der.ts';
 import { CERTIFICATE, REVOCATION_LIST, type SecureSettings } from './options.ts';
 
 /** Enough to have new ones made. */
-const SOON_MS = 14 * 24 * 3_600_000;
+const SOON_MS = 14 * DAY_MS;
 
 interface Kind {
   readonly setting: 'sslCert' | 'sslCertChain' | 'sslCaCert' | 'sslCrl';

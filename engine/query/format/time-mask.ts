@@ -1,6 +1,15 @@
 // Times through a mask, like PostgreSQL's to_char in the zone UTC with English names.
 
-import { civilFromDays, DAY_MS, daysFromCivil, isoWeekday, isoYearStart, MONTHS, WEEKDAYS } from '../../time.ts';
+import {
+  civilFromDays,
+  DAY_MS,
+  daysFromCivil,
+  HOUR_MS,
+  isoWeekday,
+  isoYearStart,
+  MONTHS,
+  WEEKDAYS,
+} from '../../time.ts';
 import { type MaskNode, ordinalEnding, parseMask } from './mask.ts';
 
 /** Julian day number of 1970-01-01. */
@@ -57,7 +66,7 @@ const name = (get: (parts: Parts) => string, width = 0): Pattern => ({ width, is
 
 /** Years before 1 are counted backwards, for use with BC. */
 const yearOfEra = (year: number): number => (year <= 0 ? 1 - year : year);
-const hourOf = ({ msOfDay }: Parts): number => Math.floor(msOfDay / 3_600_000);
+const hourOf = ({ msOfDay }: Parts): number => Math.floor(msOfDay / HOUR_MS);
 const hour12 = (parts: Parts): number => hourOf(parts) % 12 || 12;
 const millisOf = ({ msOfDay }: Parts): number => msOfDay % 1000;
 const secondOfDay = ({ msOfDay }: Parts): number => Math.floor(msOfDay / 1000);

@@ -115,14 +115,14 @@ export interface ReportKind {
 
 export type ReportTimes = Pick<ReportRecord, 'startTime' | 'endTime' | 'producerTimestamp' | 'receiveTime'>;
 
-/** Makes reports of that kind that have some fields more. */
+/** Makes reports of that kind that have some fields more, the same ones each time. */
 export function reportsOf(
   kind: StoredReport,
 ): (more: Partial<ReportTimes & Pick<ReportRecord, 'certname'>>) => StoredReport {
   const record = decodeReport(kind.record.bytes);
   return (more) => {
     const report = new StoredReport();
-    report.load(encodeReport({ ...record, ...more }));
+    report.load(encodeReport(Object.assign(record, more)));
     return report;
   };
 }

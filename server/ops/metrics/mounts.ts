@@ -3,6 +3,7 @@
 
 import { sentText } from '../../../engine/bytes.ts';
 import { JSON_TYPE, TEXT_TYPE } from '../../../engine/query/request.ts';
+import { HOUR_MS } from '../../../engine/time.ts';
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
 import { pathBelow } from '../../http/paths.ts';
@@ -22,7 +23,6 @@ interface MetricsDeps extends GatewayDeps {
 }
 
 const BODY_MAX = 4 * 1024 * 1024;
-const HOUR_MS = 3_600_000;
 
 export function createMetricsMounts(deps: MetricsDeps): Mount[] {
   const mounts: Mount[] = [{ prefix: '/metrics/prometheus', handler: (exchange) => scrape(exchange, deps) }];

@@ -28,8 +28,8 @@ interface Part {
   readonly row: Row;
   /** Times that the reports have to be within, all of them. */
   readonly times: readonly NearRange[];
-  /** Texts of their times that they are told apart by. */
-  readonly hours: ReportHours;
+  /** The text of a time that they are told apart by; null: there is none. */
+  readonly hours: ReportHours | null;
   /** Kinds that pass the selection's conditions, of all that there are. */
   readonly kinds: readonly ReportKind[];
   readonly every: readonly ReportKind[];
@@ -64,9 +64,11 @@ export function* foldReports(
   visit: (row: Row, weight: number) => void,
 ): Generator<undefined, boolean> {
   const ofNode = reads.filter(isOfNode);
-  const hourly = reads.flatMap((read) => read.hourly ?? []);
+  // The column and the key of the one text of a time that rows can be grouped by.
+  const [hourly = null, ...same] = reads.flatMap((read) => read.hourly ?? []);
   const ofKind = reads.filter((read) => !isOfNode(read) && read.hourly === undefined);
   if (source.shape !== 'report' || source.isWithinReports || !areShared(ofKind, KIND_PLACES)) return false;
+  if (same.some(({ field, mask }) => field !== hourly?.field || mask !== hourly.mask)) return false;
   const parts = yield* partsOf(source, hourly);
   if (parts === null) return false;
   const ways = parts.map((part) => wayOf(part, ofNode.length > 0, reads.length > 0));
@@ -97,7 +99,7 @@ type Way = 'kinds' | 'without' | 'marks' | 'periods';
 function wayOf({ row, times, hours, every, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
   const { view } = row;
   const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
-  if (times.length > 0 || hours.areAsked) return !byNode && isNearlyAll && areToldApart(every, view) ? 'periods' : null;
+  if (times.length > 0 || hours !== null) return !byNode && isNearlyAll && areToldApart(every, view) ? 'periods' : null;
   if (!byNode && nodes === null) return 'kinds';
   if (!byNode && !byKind && isNearlyAll) return 'without';
   if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
@@ -115,7 +117,7 @@ function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void
 }
 
 /** By partition; null: something is asked for that kinds do not tell, or there are reports that are not in them. */
-function* partsOf(source: Source, hourly: readonly Hourly[]): Generator<undefined, readonly Part[] | null> {
+function* partsOf(source: Source, hourly: Hourly | null): Generator<undefined, readonly Part[] | null> {
   const { ctx, entity, split, scope } = source;
   if (split.sub.length + split.mixed.length > 0) return null;
   const ofKind = split.item.filter((filter) => isClassed(filter, scope, KIND_PLACES));
@@ -128,11 +130,11 @@ function* partsOf(source: Source, hourly: readonly Hourly[]): Generator<undefine
     const spanOf = (clock: Clock): TimeSpan | null => usefulTimes(view, clock);
     const times = others.map((filter) => nearRangeOf(entity, filter, spanOf));
     if (!times.every((range) => range !== null)) return null;
-    const hours = ReportHours.of(hourly, entity, spanOf);
-    if (hours === null) return null;
+    const hours = hourly === null ? null : ReportHours.of(hourly, entity, spanOf);
+    if (hourly !== null && hours === null) return null;
     const every = view.reports.kinds();
     if (every === null) return null;
-    if (hours.areAsked && !(yield* periodsTell(source, view, times, hours))) return null;
+    if (hours !== null && !(yield* periodsTell(source, view, times, hours))) return null;
     const row = new Row(view, number);
     const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
     const rest = wanted === null ? null : view.set(NODES_ALL).copy().subtract(wanted);
@@ -147,7 +149,7 @@ function* partsOf(source: Source, hourly: readonly Hourly[]): Generator<undefine
   return parts;
 }
 
-/** Whether periods tell the texts of the times of enough reports. */
+/** Whether periods tell the texts of enough reports. */
 function* periodsTell(
   { ctx }: Source,
   view: View,
@@ -192,38 +194,44 @@ function* eachOfOthers(source: Source, { row, nodes }: Part, take: (id: ReportId
   }
 }
 
-/** Reports whose times have the same texts. */
+/** What reports have in common where no text is asked for. */
+const ANY_HOURS: SameHours = { text: null, times: {} };
+
+/** Reports whose times have the same text. */
 interface Tally {
   readonly times: Partial<ReportTimes>;
   /** By place of a kind. */
   readonly counts: number[];
 }
 
-/** Tells counts when the row has the kind that each is of, and times with the texts that are asked for. */
+/** Tells counts when the row has the kind that each is of, and a time with the text that is asked for. */
 function* byPeriods(source: Source, part: Part, tell: (count: number) => void): Generator<undefined, void> {
   const { row, times, hours, kinds } = part;
   const { view } = row;
   const marks = view.reports.marks;
   const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
-  const tallies = new Map<string, Tally>();
+  /** By text. */
+  const tallies = new Map<string | null, Tally>();
   const add = (same: SameHours, mark: number, count: number): void => {
     const place = places.get(mark);
     if (place === undefined) return;
-    let tally = tallies.get(same.key);
+    let tally = tallies.get(same.text);
     if (tally === undefined)
-      tallies.set(same.key, (tally = { times: same.times, counts: new Array<number>(kinds.length).fill(0) }));
+      tallies.set(same.text, (tally = { times: same.times, counts: new Array<number>(kinds.length).fill(0) }));
     tally.counts[place]! += count;
   };
   const addKindOf = (id: ReportId, same: SameHours, by: 1 | -1): void => {
     marks.open(id);
     add(same, marks.kind, by);
   };
+  const ofReport = (): SameHours => (hours === null ? ANY_HOURS : hours.ofReport(row));
   const look = (id: ReportId): void => {
-    if (row.openReport(id) && passes(source, row)) addKindOf(id, hours.ofReport(row), 1);
+    if (row.openReport(id) && passes(source, row)) addKindOf(id, ofReport(), 1);
   };
   /** What periods tell of the reports of this one; null: they are looked at. */
-  const toldOf = (start: number): SameHours | null => (isWithin(start, times) ? hours.ofPeriod(start) : null);
-  const clocks = [...times, ...hours.nears].map(({ clock }) => clock);
+  const toldOf = (start: number): SameHours | null =>
+    isWithin(start, times) ? (hours === null ? ANY_HOURS : hours.ofPeriod(start)) : null;
+  const clocks = [...times, ...(hours === null ? [] : [hours.near])].map(({ clock }) => clock);
   const far = new Set(
     CLOCKS.flatMap((clock) => (clocks.includes(clock) ? [...view.reports.set(FAR_SETS[clock])] : [])),
   );
@@ -248,8 +256,8 @@ function* byPeriods(source: Source, part: Part, tell: (count: number) => void): 
     look(id);
     if (source.ctx.tickRow()) yield;
   }
-  yield* eachOfOthers(source, part, (id) => addKindOf(id, hours.ofReport(row), -1));
-  const reports = kinds.map(({ report }) => (hours.areAsked ? reportsOf(report) : () => report));
+  yield* eachOfOthers(source, part, (id) => addKindOf(id, ofReport(), -1));
+  const reports = kinds.map(({ report }) => (hours === null ? () => report : reportsOf(report)));
   for (const { times: some, counts } of tallies.values()) {
     for (const [place, count] of counts.entries()) {
       if (count === 0) continue;

@@ -82,7 +82,7 @@ function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access 
     return isNumber(v) || typeof v === 'string' ? text(v as number) : null;
   };
   const access = made(level, get);
-  return isHour && ref.kind === 'field' ? { ...access, hourly: { field: ref.field, time: value, text } } : access;
+  return isHour && ref.kind === 'field' ? { ...access, hourly: { mask, field: ref.field, time: value, text } } : access;
 }
 
 function typeofAccess(ref: FieldRef, scope: CompileScope): Access {

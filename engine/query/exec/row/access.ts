@@ -67,6 +67,7 @@ export interface Access {
 }
 
 export interface Hourly {
+  readonly mask: string;
   /** The field that is the time, and how it is read: epoch ms. */
   readonly field: string;
   time(row: Row): Value;
