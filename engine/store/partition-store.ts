@@ -19,6 +19,7 @@ import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records/re
 import { openTables, type Tables } from './records/tables.ts';
 import { KindCounts } from './reports/report-kinds.ts';
 import { MarkWriter } from './reports/report-marks.ts';
+import { MomentWriter } from './reports/report-moments.ts';
 import { PeriodCounts } from './reports/report-periods.ts';
 import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, STATE, type State } from './state.ts';
@@ -68,6 +69,7 @@ export class PartitionStore {
   readonly itemIds: ItemIds;
   readonly kindCounts = new KindCounts();
   readonly markWriter = new MarkWriter();
+  readonly momentWriter = new MomentWriter();
   readonly periodCounts = new PeriodCounts();
 
   /** Throws when it holds a newer format. */

@@ -10,6 +10,7 @@ import { type ReportListName, storedSize, writeReportList } from './records/repo
 import { decodeReport, type StoredReport } from './records/report-record.ts';
 import { type ReportKind, readKinds } from './reports/report-kinds.ts';
 import { ReportMarks } from './reports/report-marks.ts';
+import { ReportMoments } from './reports/report-moments.ts';
 import { type ReportPeriod, readPeriods } from './reports/report-periods.ts';
 import type { KnownTimes } from './reports/report-times.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -26,6 +27,7 @@ interface TimeRange {
 export class ReportView implements EventSource {
   readonly #snapshot: Snapshot;
   #marks: ReportMarks | null = null;
+  #moments: ReportMoments | null = null;
   #kinds: readonly ReportKind[] | null = null;
 
   constructor(snapshot: Snapshot) {
@@ -68,9 +70,21 @@ export class ReportView implements EventSource {
     return this.#marks;
   }
 
+  /** The times that are kept of the reports side by side. */
+  get moments(): ReportMoments {
+    this.#moments ??= new ReportMoments(this.#snapshot.partition.tables.report_moments, this.#snapshot.options);
+    return this.#moments;
+  }
+
   /** Whether there are marks of all reports, and all of them are counted in periods. */
   get areMarked(): boolean {
     return this.#first >= this.#snapshot.state.marksSince;
+  }
+
+  /** Whether all reports have marks that tell which kinds they are of. */
+  get areToldApart(): boolean {
+    const kinds = this.kindsOfMarked();
+    return this.areMarked && new Set(kinds.map(({ mark }) => mark)).size === kinds.length;
   }
 
   /** Periods of producers' times that have reports within the bounds (epoch ms, inclusive; null: there is none), in their order. */
@@ -147,14 +161,14 @@ export class ReportView implements EventSource {
    * through, as the keys lie among the records, which take longer to be gone through than to be found.
    */
   ids(): Iterable<ReportId> {
-    const { first, end } = this.idRange;
-    return end - first <= this.#snapshot.state.counts.reports * COUNTED_EACH ? numbers(first, end) : this.#allIds();
+    const range = this.idRange;
+    return range.end - range.first <= this.#snapshot.state.counts.reports * COUNTED_EACH ? range : this.#allIds();
   }
 
   /** Where the ids of all reports lie. */
-  get idRange(): { readonly first: ReportId; readonly end: ReportId } {
+  get idRange(): IdRange {
     const { nextReport: end } = this.#snapshot.state;
-    return { first: Math.min(this.#first, end), end };
+    return new IdRange(Math.min(this.#first, end), end);
   }
 
   *#allIds(): Generator<ReportId, void, undefined> {
@@ -216,6 +230,17 @@ const IDS_AT_ONCE = 256;
 /** So many numbers are looked at for each report at most. */
 const COUNTED_EACH = 2;
 
-function* numbers(from: number, end: number): Generator<number, void, undefined> {
-  for (let number = from; number < end; number++) yield number;
+/** Numbers from `first` on that are below `end`. */
+export class IdRange implements Iterable<number> {
+  readonly first: number;
+  readonly end: number;
+
+  constructor(first: number, end: number) {
+    this.first = first;
+    this.end = end;
+  }
+
+  *[Symbol.iterator](): Generator<number, void, undefined> {
+    for (let number = this.first; number < this.end; number++) yield number;
+  }
 }

@@ -1,5 +1,5 @@
 // Changes of reports within one transaction (batch.ts): their records, lists and events, the sets they are in, and what is kept of many of
-// them together (report-kinds.ts, report-marks.ts, report-periods.ts, report-times.ts).
+// them together (reports/).
 
 import { idValue, pairKey, timeKey } from './file/keys.ts';
 import { present } from './file/lmdb.ts';
@@ -43,6 +43,7 @@ export class ReportWriter {
     this.#rewritten = rewritten;
     partition.kindCounts.begin();
     partition.markWriter.begin();
+    partition.momentWriter.begin();
     partition.periodCounts.begin();
   }
 
@@ -58,6 +59,7 @@ export class ReportWriter {
     tables.report_lists.putSync(id, encodeReportLists(lists));
     const kind = this.#partition.kindCounts.add(record, 1);
     this.#partition.markWriter.add(tables.report_marks, id, record, kind, events?.columns ?? null);
+    this.#partition.momentWriter.set(tables.report_moments, id, record);
     this.#partition.periodCounts.add(record.producerTimestamp, kind, 1);
     this.#keepTimes(id, record);
     this.#state.counts.reports++;
@@ -100,6 +102,7 @@ export class ReportWriter {
     else this.#putEvents(id, encoded);
     if (id >= this.#state.marksSince)
       this.#partition.markWriter.setEvents(tables.report_marks, id, encoded?.columns ?? null);
+    this.#partition.momentWriter.set(tables.report_moments, id, now);
   }
 
   #putEvents(id: ReportId, { columns, values }: EncodedEvents): void {
@@ -134,6 +137,7 @@ export class ReportWriter {
         this.#partition.periodCounts.add(record.producerTimestamp, kind, -1);
       }
     }
+    this.#partition.momentWriter.remove(tables.report_moments, id);
     tables.report.removeSync(id);
     if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
     else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
@@ -143,9 +147,10 @@ export class ReportWriter {
 
   /** Writes what was collected. Called by the batch when it ends. */
   flush(): void {
-    const { kindCounts, markWriter, periodCounts, tables } = this.#partition;
+    const { kindCounts, markWriter, momentWriter, periodCounts, tables } = this.#partition;
     kindCounts.flush(tables.report_kind);
     markWriter.flush(tables.report_marks);
+    momentWriter.flush(tables.report_moments);
     periodCounts.flush(tables.report_period);
   }
 }

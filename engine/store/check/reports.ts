@@ -94,6 +94,7 @@ export class ReportsCheck {
     const areRead = this.#eventsOf(id, record, events, seen);
     this.#timesOf(id, record, seen);
     if (id >= view.state.marksSince) this.#markOf(id, record, areRead ? events : null, seen);
+    this.#momentsOf(id, record, seen);
     return true;
   }
 
@@ -138,8 +139,14 @@ export class ReportsCheck {
       this.#findings.say(`report ${id}: its mark is wrong about its ${problem}`);
   }
 
+  #momentsOf(id: number, record: ReportRecord, seen: SeenReports): void {
+    const { moments } = this.#view.reports;
+    if (moments.has(id)) seen.timed++;
+    if (!moments.isRight(id, record)) this.#findings.say(`report ${id}: report_moments is wrong about its times`);
+  }
+
   /** What leads to reports, and the counters. */
-  #reportTables({ reports, events, marked, unread }: SeenReports): void {
+  #reportTables({ reports, events, marked, timed: told, unread }: SeenReports): void {
     const { report_time, report_node, report_digest } = this.#view.partition.tables;
     const view = this.#view;
     let timed = 0;
@@ -153,6 +160,7 @@ export class ReportsCheck {
     this.#findings.equal('report_time', timed, reports);
     if (unread.size === 0) {
       this.#findings.equal('marks of reports', view.reports.marks.count(), marked);
+      this.#findings.equal('report_moments', view.reports.moments.count(), told);
       this.#findings.equal('counter of events', view.counts.events, events);
     }
     this.#findings.equal('report_node', count(report_node.getKeys({ ...view.options })), reports);
@@ -209,6 +217,8 @@ class SeenReports {
   reports = 0;
   events = 0;
   marked = 0;
+  /** Those of which times are told side by side. */
+  timed = 0;
   /** Those whose records cannot be read. */
   readonly unread = new Set<ReportId>();
   /** When each node's latest report was made. */

@@ -88,6 +88,8 @@ export function openTables(env: RootDatabase) {
     report_kind: byBytes('report_kind'),
     /** u32 report >> 7: a few bytes of each of these reports, side by side (report-marks.ts). */
     report_marks: byId('report_marks'),
+    /** u32 report >> 7: the times of these reports (report-moments.ts). */
+    report_moments: byId('report_moments'),
     /** Start of a period: how many reports of each kind have their producer's time in it (report-periods.ts). */
     report_period: byBytes('report_period'),
     /** Name: the name. */

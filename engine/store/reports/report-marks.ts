@@ -7,18 +7,25 @@
 //   texts    16 bits of each of its fields that take very many values
 //
 // The node tells exactly; so does the kind, unless two kinds have the same mark. The others may take a report for one that is wanted.
-// Blocks of ids lie in a record each. A report that comes changes the last one only.
 
-import type { Database } from 'lmdb';
 import { bytesOf } from '../../bytes.ts';
 import { QUOTE } from '../../json/ascii.ts';
 import { hasEscape } from '../../json/scan.ts';
-import { fast, type ReadOptions } from '../file/lmdb.ts';
+import type { ReadOptions } from '../file/lmdb.ts';
 import { HASH_START, hashOfBytes, hashOfText, mixed } from '../items/mark-hash.ts';
 import { EVENT_CODES, eachCodedText } from '../records/event-record.ts';
 import { quoted } from '../records/fields.ts';
 import type { NodeId, ReportId, ReportRecord } from '../records/records.ts';
 import { REPORT_TEXT } from '../records/report-record.ts';
+import {
+  BLOCK_REPORTS,
+  BlockReader,
+  type BlockTable,
+  BlockWriter,
+  blockOf,
+  placeIn,
+  type ReportBlock,
+} from './report-blocks.ts';
 
 const TEXT_FIELDS = ['transactionUuid', 'catalogUuid', 'codeId', 'jobId', 'configurationVersion'] as const;
 
@@ -27,10 +34,6 @@ type Marked = Pick<ReportRecord, 'nodeId' | (typeof TEXT_FIELDS)[number]>;
 /** Places in a report's record of the fields of which 16 bits are kept, in that order. */
 export const MARKED_TEXTS: readonly number[] = TEXT_FIELDS.map((field) => REPORT_TEXT[field]);
 
-/** So that a block's record is one page of LMDB. */
-const BLOCK_BITS = 7;
-export const BLOCK_REPORTS = 1 << BLOCK_BITS;
-const BLOCK_MASK = BLOCK_REPORTS - 1;
 /** Words of events' bits. */
 const EVENT_WORDS = 3;
 const EVENT_BITS = EVENT_WORDS * 32;
@@ -85,8 +88,8 @@ function markOfEvents(columns: Buffer | null): EventMark {
   return mark;
 }
 
-/** Marks of the reports whose ids differ in their last bits only. */
-class MarkBlock {
+/** Marks of the reports of a block. */
+export class MarkBlock implements ReportBlock {
   readonly bytes = Buffer.alloc(BLOCK_BYTES);
   /** By place: the node, by place: the kind, by place: the words of the events. */
   readonly #words = new Uint32Array(this.bytes.buffer, this.bytes.byteOffset, BLOCK_REPORTS * WORDS);
@@ -97,11 +100,7 @@ class MarkBlock {
     BLOCK_REPORTS * TEXT_FIELDS.length,
   );
 
-  load(stored: Uint8Array | undefined): void {
-    if (stored === undefined) this.bytes.fill(0);
-    else this.bytes.set(stored);
-  }
-
+  /** 0: there is no such report. */
   node(place: number): NodeId {
     return this.#words[place]!;
   }
@@ -110,10 +109,12 @@ class MarkBlock {
     return this.#words[BLOCK_REPORTS + place]!;
   }
 
+  /** `field`: a place in MARKED_TEXTS. */
   text(field: number, place: number): number {
     return this.#texts[field * BLOCK_REPORTS + place]!;
   }
 
+  /** Whether the report's events may have all that has those bits. */
   hasEvents(place: number, { words }: EventMark): boolean {
     const at = BLOCK_REPORTS * 2 + place * EVENT_WORDS;
     for (let i = 0; i < EVENT_WORDS; i++) {
@@ -145,84 +146,47 @@ class MarkBlock {
   }
 }
 
-type MarkTable = Database<Buffer, number>;
-
-/** Blocks whose memory is used again. */
-const SPARE_MAX = 4;
+const newBlock = (): MarkBlock => new MarkBlock();
 
 /** The marks of one partition, for its writer. */
-export class MarkWriter {
-  /** By number, those that the transaction changes. */
-  readonly #changed = new Map<number, MarkBlock>();
-  readonly #spare: MarkBlock[] = [];
-
-  /** What an earlier transaction changed, and took back, is forgotten. */
-  begin(): void {
-    for (const block of this.#changed.values()) if (this.#spare.length < SPARE_MAX) this.#spare.push(block);
-    this.#changed.clear();
+export class MarkWriter extends BlockWriter<MarkBlock> {
+  constructor() {
+    super(newBlock);
   }
 
   /** `columns`: of its events, null where there are none. */
-  add(table: MarkTable, id: ReportId, report: Marked, kind: number, columns: Buffer | null): void {
-    const block = this.#blockOf(table, id);
-    block.set(id & BLOCK_MASK, report, kind);
-    block.setEvents(id & BLOCK_MASK, markOfEvents(columns));
+  add(table: BlockTable, id: ReportId, report: Marked, kind: number, columns: Buffer | null): void {
+    const block = this.of(table, id);
+    block.set(placeIn(id), report, kind);
+    block.setEvents(placeIn(id), markOfEvents(columns));
   }
 
-  setEvents(table: MarkTable, id: ReportId, columns: Buffer | null): void {
-    this.#blockOf(table, id).setEvents(id & BLOCK_MASK, markOfEvents(columns));
+  setEvents(table: BlockTable, id: ReportId, columns: Buffer | null): void {
+    this.of(table, id).setEvents(placeIn(id), markOfEvents(columns));
   }
 
-  remove(table: MarkTable, id: ReportId): void {
-    this.#blockOf(table, id).clear(id & BLOCK_MASK);
-  }
-
-  flush(table: MarkTable): void {
-    for (const [number, block] of this.#changed) {
-      if (block.isEmpty) table.removeSync(number);
-      else table.putSync(number, block.bytes);
-    }
-  }
-
-  #blockOf(table: MarkTable, id: ReportId): MarkBlock {
-    const number = id >>> BLOCK_BITS;
-    let block = this.#changed.get(number);
-    if (block === undefined) {
-      block = this.#spare.pop() ?? new MarkBlock();
-      block.load(fast(table, number));
-      this.#changed.set(number, block);
-    }
-    return block;
+  remove(table: BlockTable, id: ReportId): void {
+    this.of(table, id).clear(placeIn(id));
   }
 }
 
-/** Blocks that a reader has at a time: who reads ids in the order of their producers' times goes back and forth between few. */
-const READ_BITS = 2;
-const READ_MASK = (1 << READ_BITS) - 1;
-
 /** The marks of one partition at a snapshot, of one report at a time. */
 export class ReportMarks {
-  readonly #table: MarkTable;
-  readonly #options: ReadOptions;
   /** Nothing is known of reports with smaller ids. */
   readonly since: ReportId;
-  readonly #blocks = Array.from({ length: READ_MASK + 1 }, () => new MarkBlock());
-  readonly #numbers = new Float64Array(READ_MASK + 1).fill(-1);
-  #block = this.#blocks[0]!;
+  readonly blocks: BlockReader<MarkBlock>;
+  #block = newBlock();
   #place = 0;
 
-  constructor(table: MarkTable, since: ReportId, options: ReadOptions) {
-    this.#table = table;
+  constructor(table: BlockTable, since: ReportId, options: ReadOptions) {
     this.since = since;
-    this.#options = options;
+    this.blocks = new BlockReader(newBlock, table, options);
   }
 
   /** Makes that report the present one. Returns its node; 0: there is no such report. */
   open(id: ReportId): NodeId {
-    const number = id >>> BLOCK_BITS;
-    const at = number & READ_MASK;
-    this.#block = this.#numbers[at] === number ? this.#blocks[at]! : this.#load(number, at);
-    this.#place = id & BLOCK_MASK;
+    this.#block = this.blocks.at(blockOf(id));
+    this.#place = placeIn(id);
     return this.#block.node(this.#place);
   }
 
@@ -243,11 +207,8 @@ export class ReportMarks {
   /** How many reports have some. */
   count(): number {
     let count = 0;
-    for (const { value } of this.#table.getRange({ ...this.#options })) {
-      const block = new MarkBlock();
-      block.load(value);
+    for (const block of this.blocks.all())
       for (let place = 0; place < BLOCK_REPORTS; place++) if (block.node(place) !== 0) count++;
-    }
     return count;
   }
 
@@ -258,12 +219,5 @@ export class ReportMarks {
     for (let field = 0; field < TEXT_FIELDS.length; field++)
       if (this.text(field) !== markOfText(report[TEXT_FIELDS[field]!])) yield TEXT_FIELDS[field]!;
     if (!this.hasEvents(markOfEvents(columns))) yield 'events';
-  }
-
-  #load(number: number, at: number): MarkBlock {
-    const block = this.#blocks[at]!;
-    block.load(fast(this.#table, number, this.#options));
-    this.#numbers[at] = number;
-    return block;
   }
 }

@@ -8,12 +8,22 @@
 import { HOUR_MS } from '../../time.ts';
 import type { ReportId, ReportRecord } from '../records/records.ts';
 import { REPORTS_FAR, REPORTS_FAR_RECEIPT } from '../records/tables.ts';
+import type { Moment } from './report-moments.ts';
 
 /** Further away is far: milliseconds. Runs do not take as long. */
 const FAR_MS = HOUR_MS;
 
 export type Clock = 'run' | 'receipt';
 export const CLOCKS: readonly Clock[] = ['run', 'receipt'];
+
+/** Whose clock tells it; `producer`: that of the index. */
+export const CLOCK_OF: Readonly<Record<Moment, Clock | 'producer'>> = {
+  producer: 'producer',
+  receive: 'receipt',
+  start: 'run',
+  end: 'run',
+  event: 'run',
+};
 
 /** The sets of reports that are far. */
 export const FAR_SETS: Readonly<Record<Clock, number>> = { run: REPORTS_FAR, receipt: REPORTS_FAR_RECEIPT };

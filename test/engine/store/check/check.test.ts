@@ -12,6 +12,7 @@ import { openPartition, type Partition } from '../../../../engine/store/partitio
 import { encodeEvents, eventRange } from '../../../../engine/store/records/event-record.ts';
 import type { EventRecord } from '../../../../engine/store/records/records.ts';
 import type { MemoKind } from '../../../../engine/store/records/tables.ts';
+import { MomentBlock } from '../../../../engine/store/reports/report-moments.ts';
 import { decodeState, encodeState, STATE } from '../../../../engine/store/state.ts';
 import { checkStore } from '../../../support/check-store.ts';
 import { reportRecord } from '../report-records.ts';
@@ -184,6 +185,22 @@ function addReports(partition: Partition, nodeId: number): void {
     }
   });
 }
+
+test('check: times that differ from the report of that number, or are of none, are told', async () => {
+  const problems = await problemsAfter((partition, node) => {
+    addReports(partition, node);
+    const moments = partition.tables.report_moments;
+    const block = new MomentBlock();
+    block.bytes.set(moments.get(0) as Buffer);
+    block.set(2, reportRecord({ ...eventRange([EVENT]), endTime: 77 }));
+    block.set(4, reportRecord());
+    moments.putSync(0, block.bytes);
+  });
+  assert.deepEqual(problems, [
+    'partition 0: report 2: report_moments is wrong about its times',
+    'partition 0: report_moments: 4, should be 3',
+  ]);
+});
 
 const replaced = (bytes: Buffer, text: string, by: string): Buffer =>
   Buffer.from(bytes.toString('latin1').replace(text, by), 'latin1');
