@@ -9,7 +9,7 @@ import { openDistinct } from './distinct.ts';
 import { grouped } from './grouped.ts';
 import { kindPages } from './kind-pages.ts';
 import { narrowed } from './narrowing.ts';
-import { orderingOf } from './order/order.ts';
+import { isOrderKept, orderingOf } from './order/order.ts';
 import { RowWriter } from './output.ts';
 import { Page } from './page.ts';
 import type { ExecContext } from './plan/context.ts';
@@ -19,6 +19,7 @@ import { END, ROW } from './sources/cursor.ts';
 import { Places, type Rows, TreeRows } from './sources/rows.ts';
 import { Source } from './sources/source.ts';
 import { prepareFilter } from './subquery.ts';
+import { timePage } from './time-pages.ts';
 import { walked, walksNodes } from './walk.ts';
 
 /** Runs the tree. With `onTotal` the number of rows without limit and offset is told before the first row. */
@@ -98,7 +99,7 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
     }
     return;
   }
-  const reached = yield* narrowed(tree, whole, options.onTotal !== undefined);
+  const reached = (yield* timePage(tree, whole)) ?? (yield* narrowed(tree, whole, options.onTotal !== undefined));
   if (reached !== null) {
     const { rest, isDecided } = reached;
     if (isDecided && (rest.orderBy.length === 0 || walksNodes(rest.orderBy, reached.source))) {
@@ -130,7 +131,13 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
     (source.shape === 'item' || (source.shape === 'report' && (!source.isWithinReports || byTerms.bounds !== null)));
   const page = new Page(tree, byTerms, source, { offset, placed: isPlaced ? source.shape : null });
   const isWhole = tree.limit === null || (options.onTotal !== undefined && total === null);
-  yield* onPage(page, new TreeRows(source, isWhole ? null : page.behind), total, sink, options);
+  yield* onPage(
+    page,
+    new TreeRows(source, { behind: isWhole ? null : page.behind, isGlance: isOrderKept(tree.orderBy, source.scope) }),
+    total,
+    sink,
+    options,
+  );
 }
 
 /** `total`: the number of all rows, where it is known, and no more are looked for; else they are counted, if it is asked for. */

@@ -52,7 +52,7 @@ const areOfOneNode = ({ groupBy, columns }: QueryTree): boolean =>
 function* groupRows(grouping: Grouping, source: Source): Generator<undefined, void> {
   const { ctx } = source;
   const group = source.trace.step('group');
-  const rows = new TreeRows(source);
+  const rows = new TreeRows(source, { isGlance: grouping.isKept });
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
       ctx.trace.turn(group);

@@ -13,10 +13,11 @@ import { conditionsOf } from './filter/conditions.ts';
 import { accessFor, typeOf } from './filter/filter.ts';
 import { impliedBy, impliedByAlternatives } from './filter/implied.ts';
 import { keyOf, ValueSet } from './filter/value-set.ts';
-import { orderingOf } from './order/order.ts';
+import { isOrderKept, orderingOf } from './order/order.ts';
 import { Page } from './page.ts';
 import { partsOf } from './plan/compiled-selection.ts';
 import type { ExecContext } from './plan/context.ts';
+import { isKept } from './row/access.ts';
 import { pathsOf } from './row/global-records.ts';
 import type { Row } from './row/row.ts';
 import { END, ROW } from './sources/cursor.ts';
@@ -134,7 +135,7 @@ function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator
   const outerTypes = fields.map((name) => typeOf(outer.entity, name));
   const take = (row: Row): void => set.add(access.map((a, i) => keyOf(a.value(row), innerTypes[i]!, outerTypes[i]!)));
   if (plain) {
-    const rows = new TreeRows(source);
+    const rows = new TreeRows(source, { isGlance: access.every((a) => isKept(a, false)) });
     for (let step = rows.next(); step !== END; step = rows.next()) {
       if (step === ROW) take(rows.row);
       if (ctx.tickStep(step === ROW)) yield;
@@ -150,7 +151,7 @@ function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Gen
   const byTerms = orderingOf(query.orderBy, source.scope);
   const page = new Page(query, byTerms, source, { offset: query.offset, placed: null });
   const order = source.trace.step('order');
-  const rows = new TreeRows(source);
+  const rows = new TreeRows(source, { isGlance: isOrderKept(query.orderBy, source.scope) });
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
       ctx.trace.turn(order);

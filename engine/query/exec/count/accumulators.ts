@@ -3,6 +3,7 @@
 import type { FieldType } from '../../../../schemas/entities.ts';
 import { compareNumbers } from '../../../json/compare.ts';
 import { type Float, isNumber, type JsonValue } from '../../../json/value.ts';
+import { quotedTime } from '../../../store/records/fields.ts';
 import { DecimalSum } from '../../format/decimal.ts';
 import { Decimal } from '../../format/decimal-value.ts';
 import type { Column } from '../../tree.ts';
@@ -110,8 +111,8 @@ interface Candidates<T> {
   /** null: the row has none. */
   of(row: Row): T | null;
   compare(a: T, b: T): number;
-  /** JSON text of the one that the row has. */
-  shown(value: T, row: Row): string;
+  /** JSON text of the one that the row has; null: it is made of the one that is left in the end. */
+  shown(value: T, row: Row): string | null;
 }
 
 const countables = (access: Access): Candidates<Countable> => ({
@@ -126,6 +127,7 @@ const values = (access: Access, type: FieldType): Candidates<NonNullable<Value>>
   /** Values of events and paths are shown as they are stored, not as what a column of their own name makes of them. */
   shown(value, row) {
     if (typeof value === 'string') return JSON.stringify(value);
+    if (type === 'T') return null;
     if (type === 'PA') return JSON.stringify((value as readonly (string | number)[]).map(String));
     return textOf(access, row);
   },
@@ -135,7 +137,7 @@ class Extreme<T> implements Accumulator {
   readonly #candidates: Candidates<T>;
   readonly #max: boolean;
   readonly #best: (T | undefined)[] = [];
-  readonly #json: string[] = [];
+  readonly #json: (string | null)[] = [];
   constructor(candidates: Candidates<T>, max: boolean) {
     this.#candidates = candidates;
     this.#max = max;
@@ -159,6 +161,7 @@ class Extreme<T> implements Accumulator {
     return this.#max ? c > 0 : c < 0;
   }
   result(group: number): string {
-    return this.#json[group] ?? 'null';
+    const best = this.#best[group];
+    return best === undefined ? 'null' : (this.#json[group] ?? quotedTime(best as number));
   }
 }

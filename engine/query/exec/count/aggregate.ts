@@ -7,7 +7,7 @@ import { type GroupKey, nameOfRef, type QueryTree } from '../../tree.ts';
 import type { CompileScope } from '../filter/filter.ts';
 import { type CompareValues, RANK_BYTES, ranksOf } from '../order/order.ts';
 import { accessRef, shownAccess } from '../plan/columns.ts';
-import { type Access, textOf, type Value } from '../row/access.ts';
+import { type Access, isKept, textOf, type Value } from '../row/access.ts';
 import type { Hold } from '../row/room.ts';
 import type { Row } from '../row/row.ts';
 import { type Accumulator, accumulatorOf } from './accumulators.ts';
@@ -64,6 +64,8 @@ export class Grouping {
   readonly reads: readonly Access[];
   /** true when none of them reads the node. */
   readonly itemOnly: boolean;
+  /** true when a glance at a report has all that they read. */
+  readonly isKept: boolean;
   /** true when none of them reads node and item together: then rows can be added as pairs of sides. */
   readonly isSided: boolean;
 
@@ -91,7 +93,9 @@ export class Grouping {
     this.#ofNode = tree.columns.map((_, i) => (this.#columns[i]?.access ?? args[i])?.level === 'node');
     this.#args = args.filter((access) => access !== null);
     const shown = this.#columns.flatMap((column) => column?.access ?? []);
-    this.reads = [...shown, ...this.#keys.map((key) => key.access), ...this.#args];
+    const keyed = [...shown, ...this.#keys.map((key) => key.access)];
+    this.reads = [...keyed, ...this.#args];
+    this.isKept = keyed.every((a) => isKept(a, true)) && this.#args.every((a) => isKept(a, false));
     this.itemOnly = this.reads.every((a) => a.level !== 'node' && a.level !== 'row');
     this.isSided = this.reads.every((a) => a.level !== 'row');
     this.#combined = pairNumbersFor(this.#keys);

@@ -277,7 +277,7 @@ export function* countRows(source: Source): Generator<undefined, number> {
   }
   const reports = yield* countReports(source);
   if (reports !== null) return reports;
-  const rows = new TreeRows(source);
+  const rows = new TreeRows(source, { isGlance: true });
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) total += 1 + rows.takeRest(TICK_SUBS);
     if (ctx.tickStep(step === ROW)) yield;

@@ -30,9 +30,8 @@ interface Part {
   readonly times: readonly NearRange[];
   /** The text of a time that they are told apart by; null: there is none. */
   readonly hours: ReportHours | null;
-  /** Kinds that pass the selection's conditions, of all that there are. */
+  /** Kinds that pass the selection's conditions. */
   readonly kinds: readonly ReportKind[];
-  readonly every: readonly ReportKind[];
   /** Nodes whose reports are counted, and the others. null: all are. */
   readonly nodes: { readonly wanted: NodeSet; readonly others: NodeSet } | null;
 }
@@ -96,19 +95,15 @@ type Way = 'kinds' | 'without' | 'marks' | 'periods';
  * How a partition's reports are counted: by kind, all but those of the nodes that are left out, by their marks, or by periods. null: they have
  * to be looked at. `byNode`, `byKind`: what is to be told apart.
  */
-function wayOf({ row, times, hours, every, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
+function wayOf({ row, times, hours, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
   const { view } = row;
   const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
-  if (times.length > 0 || hours !== null) return !byNode && isNearlyAll && areToldApart(every, view) ? 'periods' : null;
+  if (times.length > 0 || hours !== null) return !byNode && isNearlyAll && view.reports.areToldApart ? 'periods' : null;
   if (!byNode && nodes === null) return 'kinds';
   if (!byNode && !byKind && isNearlyAll) return 'without';
   if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
-  return areToldApart(every, view) ? 'marks' : null;
+  return view.reports.areToldApart ? 'marks' : null;
 }
-
-/** Whether marks tell the kinds of all reports. */
-const areToldApart = (every: readonly ReportKind[], view: View): boolean =>
-  view.reports.areMarked && new Set(every.map(({ mark }) => mark)).size === every.length;
 
 function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void {
   ctx.trace.enter(trace.partition(row.part).scan);
@@ -143,7 +138,7 @@ function* partsOf(source: Source, hourly: Hourly | null): Generator<undefined, r
       row.body = report;
       return test === null || test.test(row) === TRUE;
     });
-    parts.push({ row, times, hours, kinds, every, nodes });
+    parts.push({ row, times, hours, kinds, nodes });
     if (ctx.tick()) yield;
   }
   return parts;

@@ -7,7 +7,7 @@ import { type Compared, comparedWith } from '../../../json/compare-stored.ts';
 import type { JsonValue } from '../../../json/value.ts';
 import type { OrderTerm } from '../../tree.ts';
 import { accessFor, type CompileScope, typeOf } from '../filter/filter.ts';
-import type { Access, Value } from '../row/access.ts';
+import { type Access, isKept, type Value } from '../row/access.ts';
 import type { Shape } from '../row/entities.ts';
 import type { Row } from '../row/row.ts';
 
@@ -113,6 +113,10 @@ export interface Ordering {
   /** What is known of all rows of a report before they are looked at; null where that is nothing. */
   readonly bounds: Bounds | null;
 }
+
+/** Whether a glance at a report has what it is put in order by. */
+export const isOrderKept = (terms: readonly OrderTerm[], scope: CompileScope): boolean =>
+  terms.every(({ field }) => isKept(accessFor(scope, field), false));
 
 /** Of a report, the first keys of a row that none of its rows is before: as many as are known. */
 export interface Bounds {

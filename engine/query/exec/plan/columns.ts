@@ -52,11 +52,12 @@ export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>, { ctx }: Comp
   };
 }
 
-/** A column whose value is computed. */
-const made = (level: Level, value: (row: Row) => JsonValue): Access => ({
+/** A column whose value is computed, from nothing but that field's value where one is named. */
+const made = (level: Level, value: (row: Row) => JsonValue, from?: Access): Access => ({
   level,
   value,
   write: (row, out) => out.text(jsonText(value(row))),
+  ...(from?.kept === undefined ? {} : { kept: 'whole' }),
 });
 
 /** The text of the hour that a time is in. That of the last one is mostly asked for again. */
@@ -73,7 +74,8 @@ function hourText(mask: string): (ms: number) => string | null {
 
 /** to_string of a time or a number; null stays null, and a fact value that neither is nor spells a number has no such text. */
 function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access {
-  const { level, value } = accessRef(ref, scope);
+  const from = accessRef(ref, scope);
+  const { level, value } = from;
   const kind = ref.kind === 'field' ? maskedKind(scope.entity, ref.field) : 'number';
   const isHour = kind === 'time' && isHourly(mask);
   const text = isHour ? hourText(mask) : (v: Maskable): string | null => toChar(v, mask, kind);
@@ -81,18 +83,19 @@ function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access 
     const v = value(row) as JsonValue;
     return isNumber(v) || typeof v === 'string' ? text(v as number) : null;
   };
-  const access = made(level, get);
+  const access = made(level, get, from);
   return isHour && ref.kind === 'field' ? { ...access, hourly: { mask, field: ref.field, time: value, text } } : access;
 }
 
 function typeofAccess(ref: FieldRef, scope: CompileScope): Access {
-  const { level, value } = accessRef(ref, scope);
+  const from = accessRef(ref, scope);
+  const { level, value } = from;
   const isDocument = ref.kind === 'path' || fieldOf(scope.entity, ref.field)?.type === 'J';
   const get = (row: Row): JsonValue => {
     const found = value(row) as JsonValue;
     return found === null && isDocument ? null : kindOf(found); // a missing document has no type
   };
-  return made(level, get);
+  return made(level, get, from);
 }
 
 function maskedKind(entity: EntityName, field: string): MaskedKind {

@@ -2,7 +2,7 @@
 // or by an index, of hashes or of producer times, which conditions on other times that lie near them narrow as well. report-ids.ts follows it.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import type { Clock, TimeSpan } from '../../../store/reports/report-times.ts';
+import { CLOCK_OF, type Clock, type TimeSpan } from '../../../store/reports/report-times.ts';
 import { type CompareOp, type Filter, pageEnd, type QueryTree } from '../../tree.ts';
 import { equalTo } from '../filter/conditions.ts';
 import { traitsOf } from '../row/entities.ts';
@@ -27,7 +27,10 @@ export interface HashOrder {
 export type PageOrder = TimeOrder | HashOrder;
 
 /** null: it is no time that the index of producer times narrows. */
-const clockOf = (entity: EntityName, field: string): Clock | 'producer' | null => traitsOf(entity).times[field] ?? null;
+function clockOf(entity: EntityName, field: string): Clock | 'producer' | null {
+  const moment = traitsOf(entity).times[field];
+  return moment === undefined ? null : CLOCK_OF[moment];
+}
 
 /** The order in which the page of the tree comes, if that is one; null: no such order helps. */
 export function pageOrderOf(tree: QueryTree): PageOrder | null {

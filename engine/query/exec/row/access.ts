@@ -62,6 +62,8 @@ export interface Access {
   readonly column?: number;
   /** Of events: what none of the row's report is below, or above; known before they are looked at. */
   readonly bound?: { readonly least: (row: Row) => Value; readonly greatest: (row: Row) => Value };
+  /** Of reports: what of the field is kept of all of them side by side (report-glance.ts), its value or also its text. Absent: nothing. */
+  readonly kept?: 'value' | 'whole';
   /** Of texts that are made of a time, and that all times of an hour have in common. */
   readonly hourly?: Hourly;
 }
@@ -165,6 +167,10 @@ const document = (level: Level, write: (row: Row, out: ByteWriter) => void): Acc
   value: (row) => parseJson(textOf({ write }, row)),
   write,
 });
+
+/** Whether a glance at a report has what is read: the value of the field, or, where `asText`, its JSON text too. */
+export const isKept = ({ level, kept: how }: Access, asText: boolean): boolean =>
+  level === 'node' || how === 'whole' || (how === 'value' && !asText);
 
 let scratch: ByteWriter | null = new ByteWriter(1024);
 
@@ -369,34 +375,45 @@ const catalogInputContents: Record<string, Access> = {
   ),
 };
 
-const reportCertname = text('item', ofReport, REPORT_TEXT.certname);
-const isLatest = madeScalar('item', (row) => row.isLatest);
+/** All of it is kept side by side; or its value only. */
+const kept = (access: Access): Access => ({ ...access, kept: 'whole' });
+const valueKept = (access: Access): Access => ({ ...access, kept: 'value' });
+
+const reportCertname = kept(text('item', ofReport, REPORT_TEXT.certname));
+const isLatest = kept(madeScalar('item', (row) => row.isLatest));
+/** Fields that tell the kind of a report (store/reports/report-kinds.ts). */
+const ofKind = {
+  text: (place: number) => kept(text('item', ofReport, place)),
+  boolean: (place: number) => kept(boolean('item', ofReport, place)),
+};
 
 const reports = (corrective: boolean): Record<string, Access> => ({
   certname,
   hash: text('item', ofReport, REPORT_TEXT.hash),
-  noop_pending: boolean('item', ofReport, REPORT_TEXT.noopPending),
+  noop_pending: ofKind.boolean(REPORT_TEXT.noopPending),
   puppet_version: text('item', ofReport, REPORT_TEXT.puppetVersion),
   report_format: shownNumber('item', ofReport, REPORT_NUMBER.reportFormat, REPORT_TEXT.reportFormat),
   configuration_version: text('item', ofReport, REPORT_TEXT.configurationVersion),
-  start_time: shownNumber('item', ofReport, REPORT_NUMBER.startTime, REPORT_TEXT.startTime),
-  end_time: shownNumber('item', ofReport, REPORT_NUMBER.endTime, REPORT_TEXT.endTime),
-  producer_timestamp: shownNumber('item', ofReport, REPORT_NUMBER.producerTimestamp, REPORT_TEXT.producerTimestamp),
-  receive_time: shownNumber('item', ofReport, REPORT_NUMBER.receiveTime, REPORT_TEXT.receiveTime),
-  producer: text('item', ofReport, REPORT_TEXT.producer),
-  corrective_change: corrective ? boolean('item', ofReport, REPORT_TEXT.correctiveChange) : nothing('item'),
+  start_time: valueKept(shownNumber('item', ofReport, REPORT_NUMBER.startTime, REPORT_TEXT.startTime)),
+  end_time: valueKept(shownNumber('item', ofReport, REPORT_NUMBER.endTime, REPORT_TEXT.endTime)),
+  producer_timestamp: valueKept(
+    shownNumber('item', ofReport, REPORT_NUMBER.producerTimestamp, REPORT_TEXT.producerTimestamp),
+  ),
+  receive_time: valueKept(shownNumber('item', ofReport, REPORT_NUMBER.receiveTime, REPORT_TEXT.receiveTime)),
+  producer: ofKind.text(REPORT_TEXT.producer),
+  corrective_change: corrective ? ofKind.boolean(REPORT_TEXT.correctiveChange) : kept(nothing('item')),
   transaction_uuid: text('item', ofReport, REPORT_TEXT.transactionUuid),
   catalog_uuid: text('item', ofReport, REPORT_TEXT.catalogUuid),
-  noop: boolean('item', ofReport, REPORT_TEXT.noop),
+  noop: ofKind.boolean(REPORT_TEXT.noop),
   code_id: text('item', ofReport, REPORT_TEXT.codeId),
   job_id: text('item', ofReport, REPORT_TEXT.jobId),
-  cached_catalog_status: text('item', ofReport, REPORT_TEXT.cachedCatalogStatus),
-  environment: text('item', ofReport, REPORT_TEXT.environment),
-  status: text('item', ofReport, REPORT_TEXT.status),
-  type: text('item', ofReport, REPORT_TEXT.type),
+  cached_catalog_status: ofKind.text(REPORT_TEXT.cachedCatalogStatus),
+  environment: ofKind.text(REPORT_TEXT.environment),
+  status: ofKind.text(REPORT_TEXT.status),
+  type: ofKind.text(REPORT_TEXT.type),
   'latest_report?': isLatest,
   latest_report_hash: text('item', ofReport, REPORT_TEXT.hash),
-  latest_report_id: madeScalar('item', (row) => row.reportId),
+  latest_report_id: kept(madeScalar('item', (row) => row.reportId)),
   metrics: document('item', (row, out) => row.reportDocuments.part(row, 'metrics', out)),
   logs: document('item', (row, out) => row.reportDocuments.part(row, 'logs', out)),
   resource_events: document('item', (row, out) => row.reportDocuments.events(row, corrective, out)),

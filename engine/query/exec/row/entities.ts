@@ -11,7 +11,7 @@ import {
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
 } from '../../../store/records/tables.ts';
-import type { Clock } from '../../../store/reports/report-times.ts';
+import type { Moment } from '../../../store/reports/report-moments.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 
@@ -40,10 +40,10 @@ export interface Traits {
   /** Of reports and events: the field that is the report's hash, by which reports are found. */
   readonly hash: string | null;
   /**
-   * Of reports and events: fields that the index of producer times narrows, with the clock whose time it is, which lies near that of the
-   * producer unless the report is far (store/reports/report-times.ts). `producer`: it is that time.
+   * Of reports and events: fields that are times of the report or of its events. They lie near the producer's time unless the report is far
+   * (store/reports/report-times.ts), so that the index of these narrows them, and they are kept side by side (store/reports/report-moments.ts).
    */
-  readonly times: Readonly<Record<string, Clock | 'producer'>>;
+  readonly times: Readonly<Record<string, Moment>>;
   /** For estimates: the share of rows that a value of the field has, where a field is known to have few of them. */
   readonly shares: Readonly<Record<string, number>>;
 }
@@ -90,7 +90,7 @@ const ENTITIES: Readonly<Record<EntityName, Traits>> = {
   package_inventory: itemsIn('packages', NODES_WITH_PACKAGES, { foundBy: ['package_name'] }),
   reports: ofReports({
     foundBy: ['hash'],
-    times: { producer_timestamp: 'producer', start_time: 'run', end_time: 'run', receive_time: 'receipt' },
+    times: { producer_timestamp: 'producer', start_time: 'start', end_time: 'end', receive_time: 'receive' },
     // Those of other types than `agent` are rare.
     shares: { type: 1, status: 0.25, environment: 0.3 },
   }),
@@ -98,7 +98,7 @@ const ENTITIES: Readonly<Record<EntityName, Traits>> = {
     sub: 'event',
     foundBy: ['report', 'resource_type', 'resource_title', 'containing_class'],
     hash: 'report',
-    times: { timestamp: 'run', run_start_time: 'run', run_end_time: 'run', report_receive_time: 'receipt' },
+    times: { timestamp: 'event', run_start_time: 'start', run_end_time: 'end', report_receive_time: 'receive' },
     shares: { status: 0.3 },
   }),
   latest_report: ofReports({ implied: IS_LATEST }),

@@ -16,6 +16,7 @@ import { tagRank } from '../../../store/records/tag-rank.ts';
 import type { View } from '../../../store/view.ts';
 import { Documents } from './documents.ts';
 import { ReportDocuments } from './report-documents.ts';
+import { NOT_KEPT, ReportGlance } from './report-glance.ts';
 import type { Room } from './room.ts';
 
 /** Where a row is, small enough to be kept for sorting. */
@@ -68,6 +69,7 @@ export class Row {
   #nodeOf: NodeId = 0;
   readonly #report = new StoredReport();
   readonly #reportScratch = new Scratch();
+  #glance: ReportGlance | null | undefined;
   #events: StoredEvents | null = null;
   /** JSON texts of certnames, by node. */
   readonly #names = new BytesById();
@@ -168,6 +170,24 @@ export class Row {
     this.nodeId = this.#report.nodeId;
     this.matched = null;
     return true;
+  }
+
+  /** The same for who reads no more than what a glance has of reports (report-glance.ts): most are not read. */
+  glanceReport(id: ReportId): boolean {
+    if (this.#glance === undefined) this.#glance = ReportGlance.of(this.view, (node) => this.#nameOf(node));
+    const node = this.#glance === null ? NOT_KEPT : this.#glance.open(id);
+    if (node === NOT_KEPT) return this.openReport(id);
+    if (node === 0) return false;
+    this.itemId = id;
+    this.body = this.#glance!.report;
+    this.nodeId = node;
+    this.matched = null;
+    return true;
+  }
+
+  #nameOf(node: NodeId): string {
+    this.nodeId = node;
+    return this.certname;
   }
 
   get report(): StoredReport {

@@ -87,7 +87,7 @@ function* nodesOfLists(source: Source, row: Row, nodes: NodeSet, plan: ItemPlan)
 function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {
   const found = new NodeSet(row.view.maxNodeId + 1);
   const { scan } = source.trace.partition(row.part);
-  const cursor = yield* source.open(row);
+  const cursor = yield* source.open(row, { isGlance: true });
   for (let step = cursor.next(); step !== END; step = cursor.next()) {
     if (step === ROW) {
       found.add(row.nodeId);

@@ -32,6 +32,8 @@ interface ReportOptions {
   readonly ids: Iterable<ReportId>;
   /** The nodes whose reports are wanted; null: all. */
   readonly nodes: NodeSet | null;
+  /** Whether a glance at a report tells enough of it (row/report-glance.ts). */
+  readonly isGlance: boolean;
   /** What reports have to pass by themselves, and what rows have to pass beside that. */
   readonly report: Predicate | null;
   readonly sub: Predicate | null;
@@ -47,6 +49,7 @@ export class ReportCursor implements Cursor {
   readonly #row: Row;
   readonly #ids: Iterator<ReportId>;
   readonly #nodes: NodeSet | null;
+  readonly #isGlance: boolean;
   readonly #report: Predicate | null;
   readonly #subs: SubRows;
   /** What `#seek` does not tell of sub-rows. */
@@ -59,10 +62,11 @@ export class ReportCursor implements Cursor {
   #list: SubList = NO_SUBS;
   #subAt = 0;
 
-  constructor({ row, ids, nodes, report, sub, subs, skip, behind }: ReportOptions) {
+  constructor({ row, ids, nodes, isGlance, report, sub, subs, skip, behind }: ReportOptions) {
     this.#row = row;
     this.#ids = behind?.bounds ? this.#inOrder(ids, behind) : ids[Symbol.iterator]();
     this.#nodes = nodes;
+    this.#isGlance = isGlance;
     this.#report = report;
     this.#subs = subs;
     this.#sub = sub?.isExact === true ? null : sub;
@@ -116,7 +120,7 @@ export class ReportCursor implements Cursor {
 
   #openRecord(id: ReportId): boolean {
     const row = this.#row;
-    if (!row.openReport(id)) return false;
+    if (!(this.#isGlance ? row.glanceReport(id) : row.openReport(id))) return false;
     if (this.#nodes !== null && !this.#nodes.has(row.nodeId)) return false;
     if (this.#skip?.(row.report)) return false;
     return this.#report === null || this.#report.test(row) === TRUE;

@@ -80,8 +80,12 @@ export function usefulTimes(view: View, clock: Clock): TimeSpan | null {
   return times[clock];
 }
 
-/** Microseconds, measured: a report found in the index of times, one opened, and one passed over by the times of its events. */
+/**
+ * Microseconds, measured: a report found in the index of times; of those that are outside of given times one told by what is kept side by side,
+ * one opened, and one passed over by the times of its events.
+ */
 export const COST_FOUND = 1;
+export const COST_SIFTED = 0.015;
 const COST_OPENED = 1;
 const COST_SKIPPED = 0.4;
 
@@ -96,7 +100,7 @@ export function areFewWithin({ from, to }: TimePath, entity: EntityName, view: V
   const costAll =
     traitsOf(entity).sub === 'event'
       ? view.reports.set(REPORTS_WITH_EVENTS).length * COST_SKIPPED
-      : reports * COST_OPENED;
+      : reports * (view.reports.areMarked ? COST_SIFTED : COST_OPENED);
   return share * (reports * COST_FOUND + costAll) < costAll;
 }
 

@@ -1,36 +1,45 @@
-// Reports that cannot have rows are told from what the partition keeps of all of them side by side (store/reports/report-marks.ts), so that they
-// are not read. What is left still has to be tested.
+// Reports that cannot have rows are told from what the partition keeps of all of them side by side (store/reports/report-marks.ts and
+// report-moments.ts), so that they are not read. What is left still has to be tested.
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { ReportId } from '../../../store/records/records.ts';
+import { IdRange, type ReportView } from '../../../store/report-view.ts';
+import { BLOCK_REPORTS, blockOf, placeIn } from '../../../store/reports/report-blocks.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
 import {
   type EventMark,
   MARKED_TEXTS,
+  type MarkBlock,
   markOfEventText,
   markOfText,
   type ReportMarks,
 } from '../../../store/reports/report-marks.ts';
+import { BETWEEN, type Moment, type ReportMoments } from '../../../store/reports/report-moments.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { isClassed } from '../filter/classed.ts';
 import { accessFor, type CompileScope, compileFilter, conjunction, type Predicate } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';
+import { rangeOf } from '../plan/report-plan.ts';
 import type { Row } from '../row/row.ts';
-import { COST_FOUND, NO_REPORT, PASSED_PER_STEP } from './report-ids.ts';
+import { COST_FOUND, COST_SIFTED, NO_REPORT, PASSED_PER_STEP } from './report-ids.ts';
 
-/** What the marks of reports tell of a selection's conditions; the same for all partitions. */
-export interface MarkTests {
+/** What is kept side by side tells of a selection's conditions; the same for all partitions. */
+export interface SieveTests {
   /** Conditions that kinds decide. */
   readonly kind: Predicate | null;
   /** By field, one of which the report has to have: a place in MARKED_TEXTS, and marks. */
   readonly texts: readonly { readonly field: number; readonly marks: ReadonlySet<number> }[];
   /** Of each list one has to be covered. */
   readonly events: readonly (readonly EventMark[])[];
+  /** All of these times have to be within these bounds: epoch ms, inclusive. */
+  readonly times: readonly { readonly moment: Moment; readonly from: number; readonly to: number }[];
+  /** Whether they are all that there is, where kinds are told apart and times are told. */
+  readonly isExact: boolean;
 }
 
 /** `filters`: conditions on reports and on their events. */
-export function markTests(filters: readonly Filter[], scope: CompileScope): MarkTests {
+export function sieveTests(filters: readonly Filter[], scope: CompileScope): SieveTests {
   const byKind = filters.filter((filter) => isClassed(filter, scope, KIND_PLACES));
   const texts: { field: number; marks: Set<number> }[] = [];
   const events: EventMark[][] = [];
@@ -43,7 +52,17 @@ export function markTests(filters: readonly Filter[], scope: CompileScope): Mark
     if (column !== undefined) events.push(wanted.texts.map((text) => markOfEventText(column, text)));
   }
   const kind = byKind.length === 0 ? null : conjunction(byKind.map((filter) => compileFilter(filter, scope)));
-  return { kind, texts, events };
+  const timed = filters.filter((filter) => timesOf(filter, scope) !== null);
+  const isExact = scope.traits.sub === null && byKind.length + timed.length === filters.length;
+  return { kind, texts, events, times: timed.flatMap((filter) => timesOf(filter, scope) ?? []), isExact };
+}
+
+/** null: it is no condition on a time that is kept. */
+function timesOf(filter: Filter, { traits }: CompileScope): SieveTests['times'][number] | null {
+  const range = rangeOf(filter);
+  const moment = range === null ? undefined : traits.times[range.field];
+  if (moment === undefined) return null;
+  return { moment, from: range!.from ?? Number.NEGATIVE_INFINITY, to: range!.to ?? Number.POSITIVE_INFINITY };
 }
 
 /** More texts are not looked for one by one. */
@@ -63,43 +82,93 @@ const FEW_OTHERS = 8;
 /** Those of one partition. */
 export class ReportSieve {
   readonly #marks: ReportMarks;
+  readonly #moments: ReportMoments;
   readonly #nodes: NodeSet | null;
-  /** By mark of a kind; null: kinds do not matter. */
-  readonly #kinds: ReadonlyMap<number, boolean> | null;
-  readonly #tests: MarkTests;
+  /** Marks of kinds that do not pass. */
+  readonly #failing: Uint32Array;
+  readonly #failingSet: ReadonlySet<number>;
+  readonly #tests: SieveTests;
+  /** Places of the reports of a block that are left. */
+  readonly #places = new Uint8Array(BLOCK_REPORTS);
 
   private constructor(
-    marks: ReportMarks,
+    { marks, moments }: ReportView,
     nodes: NodeSet | null,
-    kinds: ReadonlyMap<number, boolean> | null,
-    tests: MarkTests,
+    failing: readonly number[],
+    tests: SieveTests,
   ) {
     this.#marks = marks;
+    this.#moments = moments;
     this.#nodes = nodes;
-    this.#kinds = kinds;
+    this.#failing = Uint32Array.from(failing);
+    this.#failingSet = new Set(failing);
     this.#tests = tests;
   }
 
   /** `nodes`: those that reports may be of. null: it would let nearly all pass. */
-  static of(row: Row, nodes: NodeSet | null, tests: MarkTests): ReportSieve | null {
+  static of(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
     const { view } = row;
     const others = nodes === null ? 0 : view.counts.nodes - nodes.count();
     const wanted = others * FEW_OTHERS > view.counts.nodes ? nodes : null;
-    const kinds = tests.kind === null ? null : verdictsOn(tests.kind, row);
-    if (wanted === null && kinds === null && tests.texts.length + tests.events.length === 0) return null;
-    return new ReportSieve(view.reports.marks, wanted, kinds, tests);
+    const failing = tests.kind === null ? [] : failingKinds(tests.kind, row);
+    const { texts, events, times } = tests;
+    if (wanted === null && failing.length + texts.length + events.length + times.length === 0) return null;
+    return new ReportSieve(view.reports, wanted, failing, tests);
+  }
+
+  /** One that passes no other reports, but for those whose times are not told; null: there is none. `nodes`: null: reports of any pass. */
+  static exact(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
+    const { reports } = row.view;
+    if (!tests.isExact || !reports.areToldApart) return null;
+    return new ReportSieve(reports, nodes, tests.kind === null ? [] : failingKinds(tests.kind, row), tests);
   }
 
   passes(id: ReportId): boolean {
-    const marks = this.#marks;
-    if (id < marks.since) return true;
-    const node = marks.open(id);
-    if (node === 0 || this.#nodes?.has(node) === false) return false;
-    if (this.#kinds?.get(marks.kind) === false) return false;
-    const { texts, events } = this.#tests;
-    for (let i = 0; i < texts.length; i++) if (!texts[i]!.marks.has(marks.text(texts[i]!.field))) return false;
-    for (let i = 0; i < events.length; i++) if (!hasOne(marks, events[i]!)) return false;
-    return true;
+    if (id < this.#marks.since) return true;
+    this.#places[0] = placeIn(id);
+    return this.#sift(blockOf(id), 1) === 1;
+  }
+
+  /** Of so many places in the block, those that pass are left: how many. */
+  #sift(number: number, count: number): number {
+    const places = this.#places;
+    const nodes = this.#nodes;
+    const { texts, events, times } = this.#tests;
+    const marks = this.#marks.blocks.at(number);
+    let left = 0;
+    for (let i = 0; i < count; i++) {
+      const place = places[i]!;
+      const node = marks.node(place);
+      if (node === 0 || nodes?.has(node) === false) continue;
+      if (this.#isOut(marks.kind(place))) continue;
+      places[left++] = place;
+    }
+    for (let i = 0; i < texts.length; i++) {
+      const { field, marks: wanted } = texts[i]!;
+      left = kept(places, left, (place) => wanted.has(marks.text(field, place)));
+    }
+    for (let i = 0; i < events.length; i++) left = kept(places, left, (place) => hasOne(marks, place, events[i]!));
+    if (left === 0 || times.length === 0) return left;
+    const moments = this.#moments.blocks.at(number);
+    for (let i = 0; i < times.length; i++) {
+      const { moment, from, to } = times[i]!;
+      const { least, greatest } = BETWEEN[moment];
+      left = kept(
+        places,
+        left,
+        (place) => !moments.has(place) || (greatest(moments, place) >= from && least(moments, place) <= to),
+      );
+    }
+    return left;
+  }
+
+  /** Whether the kinds with that mark do not pass. */
+  #isOut(mark: number): boolean {
+    const failing = this.#failing;
+    // A number that large is put on the heap to be looked for in a set.
+    if (failing.length > KINDS_FEW) return this.#failingSet.has(mark);
+    for (let i = 0; i < failing.length; i++) if (failing[i] === mark) return true;
+    return false;
   }
 
   /** Whether so few reports pass that they are found sooner among all than, in an order of times or of nodes, as many of them as that. */
@@ -111,38 +180,107 @@ export class ReportSieve {
     for (let i = 0; i < SAMPLES; i++) if (this.passes(first + Math.floor((i * all) / SAMPLES))) passing++;
     const few = (Math.max(passing, 1 / 2) * all) / SAMPLES;
     const walked = Math.min(1, rows / few) * all;
-    return all * COST_PASSED_OVER + few * COST_OPENED < walked * COST_FOUND;
+    return all * COST_SIFTED + few * COST_OPENED < walked * COST_FOUND;
   }
 
   /** Between those that pass NO_REPORT now and then. */
   *filter(ids: Iterable<ReportId>): Generator<ReportId, void, undefined> {
+    if (ids instanceof IdRange) {
+      yield* this.#within(ids);
+      return;
+    }
     let looked = 0;
     for (const id of ids) {
       if (this.passes(id)) yield id;
       else if (++looked % PASSED_PER_STEP === 0) yield NO_REPORT;
     }
   }
+
+  /** The same for all numbers of a range: block by block. */
+  *#within({ first, end }: IdRange): Generator<ReportId, void, undefined> {
+    const { since } = this.#marks;
+    let id = first;
+    for (; id < Math.min(since, end); id++) yield id;
+    const found = new Uint32Array(BLOCK_REPORTS);
+    for (let blocks = 1; id < end; blocks++) {
+      const left = this.#siftBlock(id, end);
+      const base = blockOf(id) * BLOCK_REPORTS;
+      // Others may be asked for before these have been taken.
+      for (let i = 0; i < left; i++) found[i] = base + this.#places[i]!;
+      for (let i = 0; i < left; i++) yield found[i]!;
+      if (blocks % BLOCKS_PER_STEP === 0) yield NO_REPORT;
+      id = base + BLOCK_REPORTS;
+    }
+  }
+
+  /** Of the ids from `id` on that are below `end`, as far as the block goes: how many pass. */
+  #siftBlock(id: ReportId, end: ReportId): number {
+    const first = placeIn(id);
+    const count = Math.min(end - id, BLOCK_REPORTS - first);
+    for (let i = 0; i < count; i++) this.#places[i] = first + i;
+    return this.#sift(blockOf(id), count);
+  }
+
+  /**
+   * Puts that time of those that pass into `into` from `at` on; returns the place behind them. null: of some that may pass none is told. `tick`
+   * says when to yield.
+   */
+  *times(
+    moment: Moment,
+    { first, end }: IdRange,
+    into: Float64Array,
+    at: number,
+    tick: () => boolean,
+  ): Generator<undefined, number | null> {
+    const { least: timeOf } = BETWEEN[moment];
+    let length = at;
+    for (let id = first; id < end; id = (blockOf(id) + 1) * BLOCK_REPORTS) {
+      const left = this.#siftBlock(id, end);
+      const moments = this.#moments.blocks.at(blockOf(id));
+      for (let i = 0; i < left; i++) {
+        const place = this.#places[i]!;
+        if (!moments.has(place)) return null;
+        into[length++] = timeOf(moments, place);
+      }
+      if (tick()) yield;
+    }
+    return length;
+  }
 }
 
+/** So many blocks that are passed over take as long as some reports that are looked at. */
+const BLOCKS_PER_STEP = 32;
+
+/** So many are looked for one after the other. */
+const KINDS_FEW = 16;
 /** Fewer reports are not worth the question. */
 const ALL_MIN = 512;
 /** Reports from which the share of those that pass is told. */
 const SAMPLES = 256;
-/** Microseconds, measured: a report told from its mark, and what is done of one that is left and put in order. */
-const COST_PASSED_OVER = 0.05;
+/** Microseconds, measured: what is done of a report that is left and put in order. */
 const COST_OPENED = 3;
 
-function hasOne(marks: ReportMarks, some: readonly EventMark[]): boolean {
-  for (let i = 0; i < some.length; i++) if (marks.hasEvents(some[i]!)) return true;
+function hasOne(marks: MarkBlock, place: number, some: readonly EventMark[]): boolean {
+  for (let i = 0; i < some.length; i++) if (marks.hasEvents(place, some[i]!)) return true;
   return false;
 }
 
-/** By mark, whether a report of a kind that has it can pass; null: it can of any. */
-function verdictsOn(test: Predicate, row: Row): ReadonlyMap<number, boolean> | null {
+/** Puts those of the first places that pass first: how many there are. */
+function kept(places: Uint8Array, count: number, passes: (place: number) => boolean): number {
+  let left = 0;
+  for (let i = 0; i < count; i++) {
+    const place = places[i]!;
+    if (passes(place)) places[left++] = place;
+  }
+  return left;
+}
+
+/** Marks of which no kind can pass. */
+function failingKinds(test: Predicate, row: Row): readonly number[] {
   const verdicts = new Map<number, boolean>();
   for (const { mark, report } of row.view.reports.kindsOfMarked()) {
     row.body = report;
     verdicts.set(mark, verdicts.get(mark) === true || test.test(row) === TRUE);
   }
-  return [...verdicts.values()].every((passes) => passes) ? null : verdicts;
+  return [...verdicts].flatMap(([mark, passes]) => (passes ? [] : [mark]));
 }

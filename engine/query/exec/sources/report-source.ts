@@ -3,14 +3,18 @@
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
+import { IdRange } from '../../../store/report-view.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
+import type { Moment } from '../../../store/reports/report-moments.ts';
 import type { View } from '../../../store/view.ts';
 import { isClassed } from '../filter/classed.ts';
-import type { Predicate } from '../filter/filter.ts';
+import { accessFor, type Predicate } from '../filter/filter.ts';
+import { fieldsReadByAll } from '../filter/reads.ts';
 import { TRUE } from '../filter/truth.ts';
 import type { Behind } from '../order/behind.ts';
 import type { CompiledSelection } from '../plan/compiled-selection.ts';
 import { asksForLatest, orderOfPath, type PageOrder, type ReportPath, reportPath } from '../plan/report-plan.ts';
+import { isKept } from '../row/access.ts';
 import { Row } from '../row/row.ts';
 import type { Cursor } from './cursor.ts';
 import { ReportCursor } from './report-cursor.ts';
@@ -25,7 +29,7 @@ import {
   usefulTimes,
   withEvents,
 } from './report-ids.ts';
-import { type MarkTests, markTests, ReportSieve } from './report-sieve.ts';
+import { ReportSieve, type SieveTests, sieveTests } from './report-sieve.ts';
 
 /** The reports of so few nodes are read sooner than it is found out what their marks tell. */
 const UNSIFTED_NODES = 8;
@@ -36,7 +40,7 @@ const isNarrow = (nodes: NodeSet | null, view: View): boolean => nodes !== null 
 export class ReportSource {
   readonly #selected: CompiledSelection;
   readonly #order: PageOrder | null;
-  #markTests: MarkTests | null = null;
+  #sieveTests: SieveTests | null = null;
   /** By partition, as far as it was asked, whether all reports pass. */
   readonly #passing: boolean[] = [];
 
@@ -52,20 +56,20 @@ export class ReportSource {
     return this.#selected.parts.every((part) => usefulTimes(this.#selected.ctx.view(part), clock) !== null);
   }
 
-  /** `behind`: rows that it tells need not come. */
-  *open(row: Row, behind: Behind | null): Generator<undefined, Cursor> {
+  /** `behind`: rows that it tells need not come. `isGlance`: what reads the rows reads no more of reports than a glance has. */
+  *open(row: Row, behind: Behind | null, isGlance: boolean): Generator<undefined, Cursor> {
     const { view } = row;
     const nodes = yield* this.#nodesOf(row);
     const order = behind === null ? null : this.#order;
     let path = this.#path(row, nodes, order);
-    const sieve = !isNarrow(nodes, view) && areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
+    const sieve = !isNarrow(nodes, view) && areMany(path) ? ReportSieve.of(row, nodes, this.#tests) : null;
     const inOrder = orderOfPath(path);
     if (inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true) path = this.#path(row, nodes, null);
     this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const all = reportIds(path, nodes, row, behind);
     const having = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
     const ids = behind?.isByPlace === true ? notBehind(having, path, row, behind) : having;
-    const open = this.#reportCursors(row, path);
+    const open = this.#reportCursors(row, path, isGlance && areMany(path) && this.#areTestsKept);
     return open(sieve === null ? ids : sieve.filter(ids), nodes, behind);
   }
 
@@ -88,22 +92,45 @@ export class ReportSource {
     });
   }
 
-  /** What the marks of reports tell of the conditions on them and on their events. */
-  get markTests(): MarkTests {
-    this.#markTests ??= markTests([...this.#selected.split.item, ...this.#selected.split.sub], this.#selected.scope);
-    return this.#markTests;
+  /** That time of all rows, which are reports, in no order; null: not all of them are told side by side, or few are looked at anyway. */
+  *times(moment: Moment): Generator<undefined, Float64Array | null> {
+    const { ctx, parts, mixed } = this.#selected;
+    if (mixed !== null) return null;
+    const reports = parts.reduce((sum, part) => sum + ctx.view(part).counts.reports, 0);
+    ctx.hold(reports * Float64Array.BYTES_PER_ELEMENT, 'order');
+    const times = new Float64Array(reports);
+    let length = 0;
+    for (const part of parts) {
+      const row = new Row(ctx.view(part), part);
+      const nodes = yield* this.#nodesOf(row);
+      const { kind } = this.#path(row, nodes, null);
+      const ids = row.view.reports.ids();
+      const isAny = kind === 'all' || kind === 'time';
+      const sieve = isAny && ids instanceof IdRange ? ReportSieve.exact(row, nodes, this.#tests) : null;
+      const end = sieve && (yield* sieve.times(moment, ids as IdRange, times, length, () => ctx.tick()));
+      if (end === null) return null;
+      length = end;
+    }
+    return times.subarray(0, length);
+  }
+
+  /** What is kept of reports side by side tells of the conditions on them and on their events. */
+  get #tests(): SieveTests {
+    this.#sieveTests ??= sieveTests([...this.#selected.split.item, ...this.#selected.split.sub], this.#selected.scope);
+    return this.#sieveTests;
   }
 
   /** Opens rows of such reports. What their conditions ask is made once for all cursors. */
   #reportCursors(
     row: Row,
     path: ReportPath,
+    isGlance: boolean,
   ): (ids: Iterable<ReportId>, nodes: NodeSet | null, behind: Behind | null) => ReportCursor {
     const report = this.#reportTest(path);
     const sub = this.#subTest();
     const skip = this.#selected.isWithinReports ? skipByTime(this.#selected.split.sub, path) : null;
     const { subs } = this.#selected;
-    return (ids, nodes, behind) => new ReportCursor({ row, ids, nodes, report, sub, subs, skip, behind });
+    return (ids, nodes, behind) => new ReportCursor({ row, ids, nodes, isGlance, report, sub, subs, skip, behind });
   }
 
   /** Of reports and events: whether no condition leads to the reports sooner than their nodes do. */
@@ -127,20 +154,20 @@ export class ReportSource {
     const { ctx, parts } = this.#selected;
     return parts.every((part) => {
       const view = ctx.view(part);
-      return ReportSieve.of(new Row(view, part), null, this.markTests)?.leavesFew(rows, view) === true;
+      return ReportSieve.of(new Row(view, part), null, this.#tests)?.leavesFew(rows, view) === true;
     });
   }
 
   /** Opens the rows of a node's reports, as they came. */
   ofNodes(row: Row): (node: NodeId) => ReportCursor {
     const path = this.#pathByNode;
-    const open = this.#reportCursors(row, path);
+    const open = this.#reportCursors(row, path, false);
     let sieve: ReportSieve | null = null;
     let opened = 0;
     const idsOf = (node: NodeId): Iterable<ReportId> => {
       if (path.kind === 'latest') return latestOf(node, row);
       const ids = row.view.reports.ofNode(node);
-      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.markTests);
+      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.#tests);
       return sieve === null ? ids : sieve.filter(ids);
     };
     return (node) => open(idsOf(node), null, null);
@@ -154,6 +181,13 @@ export class ReportSource {
     let count = 0;
     for (const id of ids) if (row.openReport(id)) count += row.report.eventCount;
     return count;
+  }
+
+  /** Whether the rows are reports, and a glance at one tells whether it passes the conditions. */
+  get #areTestsKept(): boolean {
+    const { split, scope, isWithinReports } = this.#selected;
+    const fields = isWithinReports ? null : fieldsReadByAll([...split.item, ...split.mixed]);
+    return fields?.every((field) => isKept(accessFor(scope, field), false)) === true;
   }
 
   /** Whether all reports of the row's partition are of kinds that pass the conditions on them: decided once. */

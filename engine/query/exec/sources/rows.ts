@@ -1,10 +1,9 @@
 // The rows of a selection one at a time, as whoever counts, groups or orders them reads them, and again at places that were kept.
 
-import type { Behind } from '../order/behind.ts';
 import type { Step as TraceStep } from '../plan/trace.ts';
 import { type Locator, Row } from '../row/row.ts';
 import { type Cursor, END, PAUSE, ROW, type Step } from './cursor.ts';
-import type { Source } from './source.ts';
+import type { RowsWanted, Source } from './source.ts';
 
 /** Rows one at a time. `next` says whether `row` is one, or that they are over, or nothing yet. */
 export interface Rows {
@@ -25,24 +24,23 @@ export class TreeRows implements Rows {
   row: Row;
   /** The step that the present partition's rows are counted in. */
   scan: TraceStep;
-  readonly #behind: Behind | null;
+  readonly #wanted: RowsWanted;
   readonly #parts: readonly number[];
   /** Index of the present one of the partitions. */
   #at = 0;
   #opening: Generator<undefined, Cursor> | null = null;
   #cursor: Cursor | null = null;
 
-  /** `behind`: rows that it tells need not come. */
-  constructor(source: Source, behind: Behind | null = null) {
+  constructor(source: Source, wanted: RowsWanted = {}) {
     this.source = source;
-    this.#behind = behind;
+    this.#wanted = wanted;
     // One is looked at in any case: it says what there is to say of a selection without rows.
     this.#parts = source.shape === 'global' || source.parts.length === 0 ? [0] : source.parts;
     const part = this.#parts[0]!;
     this.row = new Row(source.ctx.view(part), part);
     this.scan = source.trace.partition(part).scan;
     source.ctx.trace.enter(this.scan);
-    this.#opening = source.open(this.row, behind);
+    this.#opening = source.open(this.row, wanted);
   }
 
   next(): Step {
@@ -65,7 +63,7 @@ export class TreeRows implements Rows {
     this.row = new Row(ctx.view(part), part);
     this.scan = trace.partition(part).scan;
     ctx.trace.enter(this.scan);
-    this.#opening = this.source.open(this.row, this.#behind);
+    this.#opening = this.source.open(this.row, this.#wanted);
     return PAUSE;
   }
 

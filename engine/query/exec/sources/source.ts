@@ -2,7 +2,7 @@
 // between shapes of rows is in item-source.ts and report-source.ts. `TreeRows` (rows.ts) strings the partitions together.
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
-import type { Filter } from '../../tree.ts';
+import type { Filter, QueryTree } from '../../tree.ts';
 import { all } from '../filter/conditions.ts';
 import type { Predicate } from '../filter/filter.ts';
 import type { Behind } from '../order/behind.ts';
@@ -19,6 +19,25 @@ import { eitherOf } from './either.ts';
 import type { Either } from './item-cursors.ts';
 import { ItemSource } from './item-source.ts';
 import { ReportSource } from './report-source.ts';
+
+/** What is wanted of rows. */
+export interface RowsWanted {
+  /** Rows that it tells need not come. */
+  readonly behind?: Behind | null;
+  /** Of reports: no more is read of them than what a glance has (row/report-glance.ts), beside what the selection's conditions read. */
+  readonly isGlance?: boolean;
+}
+
+/** The rows that may be on a page. */
+export interface Narrowed {
+  /** What is left to look at. */
+  readonly source: Source;
+  /** Rows of the whole selection; null: it was not asked for. */
+  readonly total: number | null;
+  /** What is left to do there: the offset without the rows that were passed over, and where `isDecided` the terms without those that the rows are all equal in. */
+  readonly rest: QueryTree;
+  readonly isDecided: boolean;
+}
 
 /** The rows of a selection, and how they are found again. */
 export class Source extends CompiledSelection {
@@ -51,15 +70,15 @@ export class Source extends CompiledSelection {
     return new Source({ ...selection, filter: all(filters), reach, order }, ctx, trace, this.knownNodes);
   }
 
-  /** `behind`: rows that it tells need not come. */
-  *open(row: Row, behind: Behind | null = null): Generator<undefined, Cursor> {
+  /** Cursor over the rows of the row's partition. */
+  *open(row: Row, { behind = null, isGlance = false }: RowsWanted = {}): Generator<undefined, Cursor> {
     switch (this.shape) {
       case 'node':
         return new NodeCursor(row, (yield* this.nodes(row)).toArray(), this.subs, this.residual);
       case 'item':
         return this.items.open(row, yield* this.nodes(row), yield* this.either(row));
       case 'report':
-        return yield* this.reports.open(row, behind);
+        return yield* this.reports.open(row, behind, isGlance);
       case 'global':
         return this.#openRecords(row);
     }

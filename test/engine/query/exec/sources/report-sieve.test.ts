@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rowProblems } from '../../../../../engine/store/check/check.ts';
 import { ReportView } from '../../../../../engine/store/report-view.ts';
-import { BLOCK_REPORTS } from '../../../../../engine/store/reports/report-marks.ts';
+import { BLOCK_REPORTS } from '../../../../../engine/store/reports/report-blocks.ts';
 import { encodeState, STATE } from '../../../../../engine/store/state.ts';
 import { View } from '../../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
