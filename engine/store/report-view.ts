@@ -160,23 +160,28 @@ export class ReportView implements EventSource {
    * All report ids, ascending (order of arrival). Numbers without a report may be among them: where most have one, they are counted
    * through, as the keys lie among the records, which take longer to be gone through than to be found.
    */
-  ids(): Iterable<ReportId> {
+  ids(): ReportIds {
     const range = this.idRange;
-    return range.end - range.first <= this.#snapshot.state.counts.reports * COUNTED_EACH ? range : this.#allIds();
+    const areDense = range.end - range.first <= this.#snapshot.state.counts.reports * COUNTED_EACH;
+    return new ReportIds(() => (areDense ? [range] : this.#rangesOfKeys()));
   }
 
   /** Where the ids of all reports lie. */
   get idRange(): IdRange {
     const { nextReport: end } = this.#snapshot.state;
-    return new IdRange(Math.min(this.#first, end), end);
+    return { first: Math.min(this.#first, end), end };
   }
 
-  *#allIds(): Generator<ReportId, void, undefined> {
+  *#rangesOfKeys(): Generator<IdRange, void, undefined> {
     let ids: ReportId[];
     let start = 0;
     do {
       ids = this.#keys(start, IDS_AT_ONCE);
-      yield* ids;
+      for (let i = 0; i < ids.length; i++) {
+        const first = ids[i]!;
+        while (ids[i + 1] === ids[i]! + 1) i++;
+        yield { first, end: ids[i]! + 1 };
+      }
       start = (ids.at(-1) ?? 0) + 1;
     } while (ids.length === IDS_AT_ONCE);
   }
@@ -231,16 +236,20 @@ const IDS_AT_ONCE = 256;
 const COUNTED_EACH = 2;
 
 /** Numbers from `first` on that are below `end`. */
-export class IdRange implements Iterable<number> {
-  readonly first: number;
-  readonly end: number;
+export interface IdRange {
+  readonly first: ReportId;
+  readonly end: ReportId;
+}
 
-  constructor(first: number, end: number) {
-    this.first = first;
-    this.end = end;
+/** Ids of reports, one at a time or by ranges. */
+export class ReportIds implements Iterable<ReportId> {
+  readonly ranges: () => Iterable<IdRange>;
+
+  constructor(ranges: () => Iterable<IdRange>) {
+    this.ranges = ranges;
   }
 
-  *[Symbol.iterator](): Generator<number, void, undefined> {
-    for (let number = this.first; number < this.end; number++) yield number;
+  *[Symbol.iterator](): Generator<ReportId, void, undefined> {
+    for (const { first, end } of this.ranges()) for (let id = first; id < end; id++) yield id;
   }
 }

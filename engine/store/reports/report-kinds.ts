@@ -105,6 +105,29 @@ export class KindCounts {
   }
 }
 
+/** More are found faster in a map. */
+const FEW_MARKS = 16;
+
+/** Finds marks of kinds, of which there mostly are few. */
+export class KindMarks {
+  readonly #marks: Uint32Array;
+  readonly #places: ReadonlyMap<number, number> | null;
+
+  constructor(marks: readonly number[]) {
+    this.#marks = Uint32Array.from(marks);
+    this.#places = marks.length > FEW_MARKS ? new Map(marks.map((mark, place) => [mark, place])) : null;
+  }
+
+  /** The mark's place; -1: it is not among them. */
+  indexOf(mark: number): number {
+    // A number of 32 bits is put on the heap to be looked for in a map.
+    if (this.#places !== null) return this.#places.get(mark) ?? -1;
+    const marks = this.#marks;
+    for (let place = 0; place < marks.length; place++) if (marks[place] === mark) return place;
+    return -1;
+  }
+}
+
 export interface ReportKind {
   /** Another kind may have the same. */
   readonly mark: number;

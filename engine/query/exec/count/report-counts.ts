@@ -8,7 +8,15 @@ import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import { REPORT_NUMBER, REPORT_TEXT } from '../../../store/records/report-record.ts';
 import { NODES_ALL } from '../../../store/records/tables.ts';
-import { KIND_PLACES, type ReportKind, type ReportTimes, reportsOf } from '../../../store/reports/report-kinds.ts';
+import { BLOCK_REPORTS, blockOf, placeIn } from '../../../store/reports/report-blocks.ts';
+import {
+  KIND_PLACES,
+  KindMarks,
+  type ReportKind,
+  type ReportTimes,
+  reportsOf,
+} from '../../../store/reports/report-kinds.ts';
+import type { MarkBlock } from '../../../store/reports/report-marks.ts';
 import { PERIOD_MS, periodOf } from '../../../store/reports/report-periods.ts';
 import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/reports/report-times.ts';
 import type { View } from '../../../store/view.ts';
@@ -42,8 +50,8 @@ const FEW_NODES = 8;
 const FEW_WANTED = 64;
 /** Where periods tell the times of fewer, all are looked at: one in so many. */
 const FEW_TOLD = 3;
-/** Marks looked at between two looks at the time. */
-const TICK_MARKS = 1024;
+/** Groups told between two looks at the time. */
+const TICK_GROUPS = 1024;
 
 /** How many rows the selection has; null: they have to be looked at. */
 export function* countReports(source: Source): Generator<undefined, number | null> {
@@ -281,30 +289,36 @@ function* byMarks(
 ): Generator<undefined, void> {
   const { row, kinds, nodes } = part;
   const marks = row.view.reports.marks;
-  const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
+  const places = new KindMarks(kinds.map(({ mark }) => mark));
   const pairs = new PairNumbers();
   /** By number of a pair: where it was met first, and how many there are. */
   const firsts: { readonly node: NodeId; readonly place: number }[] = [];
   const counts: number[] = [];
-  let looked = 0;
-  for (const id of row.view.reports.ids()) {
-    if (++looked % TICK_MARKS === 0 && ctx.tick()) yield;
-    const node = marks.open(id);
-    if (node === 0 || nodes?.wanted.has(node) === false) continue;
-    const place = places.get(marks.kind);
-    if (place === undefined) continue;
+  const take = (block: MarkBlock, at: number): void => {
+    const node = block.node(at);
+    if (node === 0 || nodes?.wanted.has(node) === false) return;
+    const place = places.indexOf(block.kind(at));
+    if (place < 0) return;
     const number = pairs.of(byNode ? node : 0, place);
     if (number === counts.length) {
       firsts.push({ node, place });
       counts.push(0);
     }
     counts[number]!++;
+  };
+  for (const { first, end } of row.view.reports.ids().ranges()) {
+    for (let id = first; id < end; ) {
+      const block = marks.blocks.at(blockOf(id));
+      const next = Math.min(end, (blockOf(id) + 1) * BLOCK_REPORTS);
+      for (; id < next; id++) take(block, placeIn(id));
+      if (ctx.tick()) yield;
+    }
   }
   const named = byNode ? kinds.map(({ report }) => reportsOf(report)) : null;
   for (const [number, { node, place }] of firsts.entries()) {
     row.nodeId = node;
     row.body = named === null ? kinds[place]!.report : named[place]!({ certname: row.certname });
     tell(counts[number]!);
-    if (number % TICK_MARKS === 0 && ctx.tick()) yield;
+    if (number % TICK_GROUPS === 0 && ctx.tick()) yield;
   }
 }

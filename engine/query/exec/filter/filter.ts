@@ -103,11 +103,12 @@ const constant = (truth: Truth): Predicate => ({ deps: 0, test: () => truth });
 const isNull = (value: Value): value is null => value === null;
 
 function onField(field: string, scope: CompileScope, test: (value: Value) => Truth): Predicate {
-  const { level, value: get, column, stored } = accessFor(scope, field);
+  const { level, value: get, column, stored, isPlain } = accessFor(scope, field);
   if (column !== undefined) return onCodes(new CodedTest(column, judgeOf(test)));
   const ofRow = (row: Row): Truth => test(get(row));
-  // Of very many events few texts are different, while bodies are looked at once each.
-  return { deps: DEPS[level], test: level === 'sub' && stored !== undefined ? storedTest(stored, ofRow) : ofRow };
+  // Of very many events, and reports, few texts are different, while bodies are looked at once each.
+  const comeAgain = level === 'sub' || (level === 'item' && scope.traits.shape === 'report' && isPlain === true);
+  return { deps: DEPS[level], test: comeAgain && stored !== undefined ? storedTest(stored, ofRow) : ofRow };
 }
 
 const onCodes = (coded: CodedTest): Predicate => ({

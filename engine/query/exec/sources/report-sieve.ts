@@ -3,9 +3,9 @@
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { ReportId } from '../../../store/records/records.ts';
-import { IdRange, type ReportView } from '../../../store/report-view.ts';
+import { type IdRange, ReportIds, type ReportView } from '../../../store/report-view.ts';
 import { BLOCK_REPORTS, blockOf, placeIn } from '../../../store/reports/report-blocks.ts';
-import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
+import { KIND_PLACES, KindMarks } from '../../../store/reports/report-kinds.ts';
 import {
   type EventMark,
   MARKED_TEXTS,
@@ -84,9 +84,8 @@ export class ReportSieve {
   readonly #marks: ReportMarks;
   readonly #moments: ReportMoments;
   readonly #nodes: NodeSet | null;
-  /** Marks of kinds that do not pass. */
-  readonly #failing: Uint32Array;
-  readonly #failingSet: ReadonlySet<number>;
+  /** Of kinds that do not pass. */
+  readonly #failing: KindMarks;
   readonly #tests: SieveTests;
   /** Places of the reports of a block that are left. */
   readonly #places = new Uint8Array(BLOCK_REPORTS);
@@ -100,8 +99,7 @@ export class ReportSieve {
     this.#marks = marks;
     this.#moments = moments;
     this.#nodes = nodes;
-    this.#failing = Uint32Array.from(failing);
-    this.#failingSet = new Set(failing);
+    this.#failing = new KindMarks(failing);
     this.#tests = tests;
   }
 
@@ -133,6 +131,7 @@ export class ReportSieve {
   #sift(number: number, count: number): number {
     const places = this.#places;
     const nodes = this.#nodes;
+    const failing = this.#failing;
     const { texts, events, times } = this.#tests;
     const marks = this.#marks.blocks.at(number);
     let left = 0;
@@ -140,7 +139,7 @@ export class ReportSieve {
       const place = places[i]!;
       const node = marks.node(place);
       if (node === 0 || nodes?.has(node) === false) continue;
-      if (this.#isOut(marks.kind(place))) continue;
+      if (failing.indexOf(marks.kind(place)) >= 0) continue;
       places[left++] = place;
     }
     for (let i = 0; i < texts.length; i++) {
@@ -162,15 +161,6 @@ export class ReportSieve {
     return left;
   }
 
-  /** Whether the kinds with that mark do not pass. */
-  #isOut(mark: number): boolean {
-    const failing = this.#failing;
-    // A number that large is put on the heap to be looked for in a set.
-    if (failing.length > KINDS_FEW) return this.#failingSet.has(mark);
-    for (let i = 0; i < failing.length; i++) if (failing[i] === mark) return true;
-    return false;
-  }
-
   /** Whether so few reports pass that they are found sooner among all than, in an order of times or of nodes, as many of them as that. */
   leavesFew(rows: number, view: View): boolean {
     const { first, end } = view.reports.idRange;
@@ -185,8 +175,8 @@ export class ReportSieve {
 
   /** Between those that pass NO_REPORT now and then. */
   *filter(ids: Iterable<ReportId>): Generator<ReportId, void, undefined> {
-    if (ids instanceof IdRange) {
-      yield* this.#within(ids);
+    if (ids instanceof ReportIds) {
+      for (const range of ids.ranges()) yield* this.#within(range);
       return;
     }
     let looked = 0;
@@ -227,22 +217,24 @@ export class ReportSieve {
    */
   *times(
     moment: Moment,
-    { first, end }: IdRange,
+    ids: ReportIds,
     into: Float64Array,
     at: number,
     tick: () => boolean,
   ): Generator<undefined, number | null> {
     const { least: timeOf } = BETWEEN[moment];
     let length = at;
-    for (let id = first; id < end; id = (blockOf(id) + 1) * BLOCK_REPORTS) {
-      const left = this.#siftBlock(id, end);
-      const moments = this.#moments.blocks.at(blockOf(id));
-      for (let i = 0; i < left; i++) {
-        const place = this.#places[i]!;
-        if (!moments.has(place)) return null;
-        into[length++] = timeOf(moments, place);
+    for (const { first, end } of ids.ranges()) {
+      for (let id = first; id < end; id = (blockOf(id) + 1) * BLOCK_REPORTS) {
+        const left = this.#siftBlock(id, end);
+        const moments = this.#moments.blocks.at(blockOf(id));
+        for (let i = 0; i < left; i++) {
+          const place = this.#places[i]!;
+          if (!moments.has(place)) return null;
+          into[length++] = timeOf(moments, place);
+        }
+        if (tick()) yield;
       }
-      if (tick()) yield;
     }
     return length;
   }
@@ -251,8 +243,6 @@ export class ReportSieve {
 /** So many blocks that are passed over take as long as some reports that are looked at. */
 const BLOCKS_PER_STEP = 32;
 
-/** So many are looked for one after the other. */
-const KINDS_FEW = 16;
 /** Fewer reports are not worth the question. */
 const ALL_MIN = 512;
 /** Reports from which the share of those that pass is told. */

@@ -3,7 +3,6 @@
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
-import { IdRange } from '../../../store/report-view.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
 import type { Moment } from '../../../store/reports/report-moments.ts';
 import type { View } from '../../../store/view.ts';
@@ -104,10 +103,9 @@ export class ReportSource {
       const row = new Row(ctx.view(part), part);
       const nodes = yield* this.#nodesOf(row);
       const { kind } = this.#path(row, nodes, null);
-      const ids = row.view.reports.ids();
       const isAny = kind === 'all' || kind === 'time';
-      const sieve = isAny && ids instanceof IdRange ? ReportSieve.exact(row, nodes, this.#tests) : null;
-      const end = sieve && (yield* sieve.times(moment, ids as IdRange, times, length, () => ctx.tick()));
+      const sieve = isAny ? ReportSieve.exact(row, nodes, this.#tests) : null;
+      const end = sieve && (yield* sieve.times(moment, row.view.reports.ids(), times, length, () => ctx.tick()));
       if (end === null) return null;
       length = end;
     }
