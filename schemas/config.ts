@@ -108,7 +108,7 @@ export const settingRows = {
     name: 'restart-file',
     type: 'path',
     default: null,
-    doc: 'File with a counter that goes up after each successful start or reload, as service scripts expect.',
+    doc: 'File with a counter that goes up after each successful start or reload, which service scripts wait for.',
   },
   productName: {
     section: 'global',
@@ -315,7 +315,7 @@ export const settingRows = {
     default: '0s',
     min: 0,
     max: HOUR,
-    doc: 'How long a server that is told to stop goes on serving, with the status `stopping`, for load balancers to send no more to it.',
+    doc: 'How long a server that is told to stop goes on serving, with the status `stopping`, so that load balancers stop sending to it first.',
   },
 
   // Commands
@@ -327,7 +327,7 @@ export const settingRows = {
     derived: { text: 'the cores, at least 4', value: (_known, machine) => Math.min(256, Math.max(4, machine.cores)) },
     min: 1,
     max: 256,
-    doc: 'Shares that nodes are divided into, fixed when the data directory is created. At least the cores it may get.',
+    doc: 'Parts that nodes are divided into, fixed when the data directory is created. At least the cores that the machine may ever get.',
   },
   actorThreads: {
     section: 'command-processing',
@@ -346,7 +346,7 @@ export const settingRows = {
     type: 'choice',
     choices: ['low', 'idle'],
     default: 'low',
-    doc: 'How far the threads that apply commands give way to queries, submissions and, within the same control group, other programs. idle: they get what the others leave, on Linux.',
+    doc: 'Priority of the threads that apply commands. low: below queries and submissions. idle, on Linux: they run only when those, and other programs of the same control group, leave a processor free.',
   },
   rejectLargeCommands: {
     section: 'command-processing',
@@ -369,7 +369,7 @@ export const settingRows = {
     name: 'verify-checksum',
     type: 'boolean',
     default: 'false',
-    doc: 'Whether a checksum that comes with a command must be right. PuppetDB ignores it, and clients send others.',
+    doc: 'Whether a checksum that comes with a command must be right. PuppetDB ignores it, and some clients send wrong ones.',
   },
   enqueuedMax: {
     section: 'developer',
@@ -378,7 +378,7 @@ export const settingRows = {
     default: '200000',
     min: 1,
     max: 100_000_000,
-    doc: 'Commands that may wait (half a kilobyte of memory each). Beyond it, submissions get 503 and a time to come back.',
+    doc: 'Commands that may wait (half a kilobyte of memory each). Beyond it, submissions get 503 with `Retry-After`.',
   },
 
   // Memory
@@ -389,7 +389,7 @@ export const settingRows = {
     default: '80M',
     min: 0,
     max: 1_099_511_627_776,
-    doc: 'Pages of the mapped data that may count as memory of the process in any case, on Linux. The system keeps them cached all the same. 0: any.',
+    doc: 'On Linux: mapped pages of the data that may always count as memory of the process. The system caches the others all the same. 0: no bound.',
   },
   residentMemory: {
     section: 'muster',
@@ -398,7 +398,7 @@ export const settingRows = {
     default: '360M',
     min: 0,
     max: 1_099_511_627_776,
-    doc: 'Memory that the process may take before mapped pages beyond `mapped-memory` are given back.',
+    doc: 'Memory that the process may take before it gives back mapped pages beyond `mapped-memory`.',
   },
 
   // Queries
@@ -419,7 +419,7 @@ export const settingRows = {
     default: '1000',
     min: 0,
     max: 1_000_000,
-    doc: 'Queries that may wait for a place (each query thread has 32; who waits for a slow client has none). Beyond it, queries get 503.',
+    doc: 'Queries that may wait for a place (each query thread has 32; a query that waits for a slow client has none). Beyond it, queries get 503.',
   },
   queryTimeoutDefault: {
     section: 'puppetdb',
@@ -428,7 +428,7 @@ export const settingRows = {
     default: '600',
     min: 0,
     max: SPAN_MAX,
-    doc: 'Seconds a query may take that names no timeout itself. 0: no limit.',
+    doc: 'Seconds that a query without a timeout of its own may take. 0: no limit.',
   },
   queryTimeoutMax: {
     section: 'puppetdb',
@@ -437,7 +437,7 @@ export const settingRows = {
     default: '0',
     min: 0,
     max: SPAN_MAX,
-    doc: 'Upper bound in seconds for the timeout that clients name. 0: no bound.',
+    doc: 'Upper bound in seconds for the timeout that clients ask for. 0: no bound.',
   },
   addAgentReportFilter: {
     section: 'puppetdb',
@@ -498,7 +498,7 @@ export const settingRows = {
     default: '30s',
     min: 1,
     max: SPAN_MAX,
-    doc: 'Work that regular expressions may take in one query, as time of a processor; more is refused with 400.',
+    doc: 'Processor time that the regular expressions of one query may take together; more is refused with 400.',
   },
 
   // Retention
@@ -510,7 +510,7 @@ export const settingRows = {
     min: 0,
     max: SPAN_MAX,
     environment: ['PUPPETDB_NODE_TTL', 'OPENVOXDB_NODE_TTL'],
-    doc: 'A node that sends nothing for this long expires. 0s: never by itself; a `clean` that asks for `expire_nodes` (or for all) expires every node.',
+    doc: 'A node that sends nothing for this long expires. 0s: the server expires none by itself, but `muster clean` with `expire_nodes` (or without names) expires every node.',
   },
   nodePurgeTtl: {
     section: 'database',
@@ -539,7 +539,7 @@ export const settingRows = {
     min: 0,
     max: SPAN_MAX,
     environment: ['PUPPETDB_REPORT_TTL', 'OPENVOXDB_REPORT_TTL'],
-    doc: 'Reports older than this are deleted, by whole UTC days, one day a run; the latest of each node stays. 0s: all from before today.',
+    doc: 'Reports older than this are deleted, by whole UTC days, one day in each maintenance run; the latest of each node stays. 0s: all from before today.',
   },
   resourceEventsTtl: {
     section: 'database',
@@ -549,7 +549,7 @@ export const settingRows = {
     derived: { text: 'report-ttl', value: (known) => Number(known['reportTtl']) },
     min: 0,
     max: SPAN_MAX,
-    doc: 'Events older than this are not stored, and deleted as reports are; at most report-ttl. 0s: none are stored.',
+    doc: 'Events older than this are not stored; stored ones are deleted as reports are. At most report-ttl. 0s: none are stored.',
   },
   gcInterval: {
     section: 'database',
@@ -564,14 +564,14 @@ export const settingRows = {
   gcIntervalPurgeNodes: gcStep('long inactive nodes are deleted', 'purge-nodes'),
   gcIntervalPurgeReports: gcStep('old reports and events are deleted', 'purge-reports'),
   gcIntervalPackages: gcStep('packages that no node has are deleted', 'packages'),
-  gcIntervalCatalogs: gcStep('what no catalog uses is deleted', 'catalogs'),
+  gcIntervalCatalogs: gcStep('data that no catalog uses are deleted', 'catalogs'),
   gcIntervalFactPaths: {
     section: 'database',
     name: 'gc-interval-fact-paths',
     type: 'minutes',
     default: null,
     derived: {
-      text: 'a day, or gc-interval if that is longer; 0 if that is 0',
+      text: 'a day, or gc-interval if that is longer; 0 if gc-interval is 0',
       value: (known) => (known['gcInterval'] === 0 ? 0 : Math.max(DAY, Number(known['gcInterval']))),
     },
     min: 0,
