@@ -33,7 +33,7 @@ export function* kindPages(tree: QueryTree, source: Source): Generator<undefined
   if (limit === null || limit === 0) return null;
   if (source.shape !== 'report' || source.isWithinReports) return null;
   const access = leadingTerms(orderBy, source.scope, (one) => areShared([one], KIND_PLACES));
-  if (access.length === 0 || reportsIn(source) < REPORTS_MIN) return null;
+  if (access.length === 0 || source.reports.all < REPORTS_MIN) return null;
   const terms = orderBy.slice(0, access.length);
   const found: Share[] = [];
   const isCounted = yield* foldReports(source, access, (row, weight) => {
@@ -62,9 +62,6 @@ export function* kindPages(tree: QueryTree, source: Source): Generator<undefined
   }
   return { total, pieces };
 }
-
-const reportsIn = ({ ctx, parts }: Source): number =>
-  parts.reduce((sum, part) => sum + ctx.view(part).counts.reports, 0);
 
 /** The condition that rows have these values in the terms. */
 const equalTo = (terms: readonly OrderTerm[], keys: readonly Value[]): Filter => ({

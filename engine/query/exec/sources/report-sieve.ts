@@ -24,7 +24,7 @@ import { rangeOf } from '../plan/report-plan.ts';
 import type { Row } from '../row/row.ts';
 import { COST_FOUND, COST_SIFTED, NO_REPORT, PASSED_PER_STEP } from './report-ids.ts';
 
-/** What is kept side by side tells of a selection's conditions; the same for all partitions. */
+/** What nodes, kinds, marks and times tell of a selection's conditions; the same for all partitions. */
 export interface SieveTests {
   /** Conditions that kinds decide. */
   readonly kind: Predicate | null;

@@ -91,13 +91,19 @@ export class ReportSource {
     });
   }
 
-  /** That time of all rows, which are reports, in no order; null: not all of them are told side by side, or few are looked at anyway. */
-  *times(moment: Moment): Generator<undefined, Float64Array | null> {
+  /** How many reports there are, whatever is asked of them. */
+  get all(): number {
+    const { ctx, parts } = this.#selected;
+    return parts.reduce((sum, part) => sum + ctx.view(part).counts.reports, 0);
+  }
+
+  /**
+   * Puts that time of all rows, which are reports, into `times`, in no order, where there is room for all reports: how many. null: not all of
+   * them are told side by side, or few are looked at anyway.
+   */
+  *times(moment: Moment, times: Float64Array): Generator<undefined, number | null> {
     const { ctx, parts, mixed } = this.#selected;
     if (mixed !== null) return null;
-    const reports = parts.reduce((sum, part) => sum + ctx.view(part).counts.reports, 0);
-    ctx.hold(reports * Float64Array.BYTES_PER_ELEMENT, 'order');
-    const times = new Float64Array(reports);
     let length = 0;
     for (const part of parts) {
       const row = new Row(ctx.view(part), part);
@@ -109,10 +115,10 @@ export class ReportSource {
       if (end === null) return null;
       length = end;
     }
-    return times.subarray(0, length);
+    return length;
   }
 
-  /** What is kept of reports side by side tells of the conditions on them and on their events. */
+  /** What is told side by side of the conditions on reports and on their events. */
   get #tests(): SieveTests {
     this.#sieveTests ??= sieveTests([...this.#selected.split.item, ...this.#selected.split.sub], this.#selected.scope);
     return this.#sieveTests;
