@@ -9,11 +9,11 @@ const { Script } = require('node:vm');
 
 /** `bytecode`: the path of its file. `script.cachedDataRejected`: undefined where there was none. */
 function scriptOf(program, name) {
-  const filename = `${program}/scripts/${name}.js`;
   const bytecode = `${program}/scripts/${name}.bytecode`;
   // The build leaves nothing in it but ASCII, and what it joins are mostly ES modules, which are strict without saying so.
-  const source = `(function (exports, require, module, entryUrl, urlOf) { 'use strict'; ${readFileSync(filename, 'latin1')}\n})`;
-  return { script: new Script(source, { filename, cachedData: read(bytecode) }), bytecode };
+  const source = `(function (exports, require, module, entryUrl, urlOf) { 'use strict'; ${readFileSync(`${program}/scripts/${name}.js`, 'latin1')}\n})`;
+  // Stack traces show the name that was given when the bytecode was made, wherever the script is now: so it tells no folder.
+  return { script: new Script(source, { filename: `muster/${name}.js`, cachedData: read(bytecode) }), bytecode };
 }
 
 function read(path) {

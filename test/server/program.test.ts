@@ -35,12 +35,30 @@ test('program: V8 takes the bytecode of each script as it is set when that is lo
   assert.deepEqual(taken(`require('node:v8').setFlagsFromString('--no-opt'); tell();`), []);
 });
 
-test('program: runs without bytecode, and with some of no use', () => {
+/** As an installation in another folder has it. */
+function copied(): { readonly dir: string; readonly copy: string } {
   const dir = temporaryDirectory();
   const copy = join(dir, 'dist/program');
   cpSync(program, copy, { recursive: true });
   cpSync(join(root, 'package.json'), join(dir, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  return { dir, copy };
+}
+
+test('program: stack traces tell no folder, neither that of the build nor that of the installation', () => {
+  const { dir, copy } = copied();
+  writeFileSync(join(dir, 'no-directory'), '');
+  const args = ['start', '--data', join(dir, 'no-directory'), '--http', '127.0.0.1:0'];
+  const { status, stderr } = spawnSync(process.execPath, [join(copy, 'main.js'), ...args], { encoding: 'utf8' });
+  assert.notEqual(status, 0);
+  const stack = /"stack":"([^"]*)"/.exec(stderr)?.[1] ?? '';
+  const places = [...stack.matchAll(/\\n +at [^\\]*?\(?([^\s()]+):\d+:\d+\)?/g)].map(([, place]) => place);
+  assert.ok(places.includes('muster/main.js'), stderr);
+  for (const place of places) assert.match(place!, /^(muster\/|node:)/, stderr);
+});
+
+test('program: runs without bytecode, and with some of no use', () => {
+  const { copy } = copied();
   const version = (): string => node(join(copy, 'main.js'), 'version');
   const expected = node('bin/muster', 'version');
   assert.match(expected, /^version=\d[^\n]*\nnode=\d/);
