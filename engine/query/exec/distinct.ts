@@ -238,11 +238,8 @@ class DistinctRows implements Rows {
   /** A node's events begin. */
   #begin(row: Row): void {
     this.#turn();
-    if (this.#keys.isFull) {
-      this.#keys.clear();
-      this.#nodes.length = 0;
-      this.#latest.length = 0;
-    }
+    // What was noted by the keys that come again is of other nodes.
+    if (this.#keys.isFull) this.#keys.clear();
     this.#node++;
     this.#kept.begin(row);
     this.#keptMax = KEPT_MIN;

@@ -124,9 +124,8 @@ function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator
   const onNodes = fields.length === 1 && fields[0] === 'certname' && columns[0] === 'certname';
   const set = new ValueSet((bytes) => ctx.hold(bytes, 'subquery'));
   const plain = query.limit === null && query.offset === 0;
-  if (onNodes && plain && source.shape !== 'global') {
+  if (onNodes && plain) {
     set.nodes = yield* nodesOf(source);
-    set.rows = 1;
     return set;
   }
   const names = columns.slice(0, fields.length);
@@ -184,9 +183,8 @@ function* expandMatch(filter: Json, ctx: ExecContext): Generator<undefined, Filt
   const { parts } = filter;
   const matcher = ctx.regex(matchPattern(parts));
   const found = new Map<string, readonly (string | number)[]>();
-  for (const { type, path } of pathsOf(ctx.views)) {
+  for (const { path } of pathsOf(ctx.views)) {
     if (ctx.tickRow()) yield;
-    if (type === 'json' && path.length > 1) continue;
     const text = encodePath(path);
     if (matcher.test(text)) found.set(text, path);
   }

@@ -145,11 +145,10 @@ export class Grouping {
     return this.#size;
   }
 
-  /** There are no groups any more: those that come are counted from 0 on. Of keys and texts the numbers stay. */
+  /** There are no groups of sides any more: those that come are counted from 0 on. Of keys and texts the numbers stay. */
   forget(): void {
     this.#size = 0;
     this.#pairs.clear();
-    for (const pairs of this.#combined) pairs.clear();
     this.#accumulators = this.#accumulatorsOf(() => true);
   }
 
@@ -160,7 +159,7 @@ export class Grouping {
     for (let i = 0; i < columns.length; i++) {
       json += this.#heads[i]! + (columns[i]?.at(this.#texts[group * columns.length + i]!) ?? this.#result(group, i));
     }
-    return `${json === '' ? '{' : json}}`;
+    return `${json}}`;
   }
 
   /** What the group is ordered by. */

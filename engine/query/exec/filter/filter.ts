@@ -247,8 +247,7 @@ const COMPILERS: Compilers = {
     const types = filter.fields.map((field) => typeOf(scope.entity, field));
     const deps = access.reduce((all, a) => all | DEPS[a.level], 0);
     const nodes = set.nodes;
-    if (nodes !== null && scope.traits.shape !== 'global')
-      return { deps, test: (row) => truthOf(nodes[row.part]!.has(row.nodeId)) };
+    if (nodes !== null) return { deps, test: (row) => truthOf(nodes[row.part]!.has(row.nodeId)) };
     const tuple = new Array<string | null>(access.length);
     if (access.length === 1 && access[0]!.column !== undefined)
       return onField(filter.fields[0]!, scope, (value) => set.has([keyOf(value, types[0]!, types[0]!)]));

@@ -119,7 +119,7 @@ export class ValueSet {
   readonly #withNull = new Map<string, { readonly columns: readonly number[]; readonly keys: Set<string> }>();
   /** What a tuple could be equal to if nulls were values; made when it is first asked for. */
   #shapes: Shapes | null = null;
-  rows = 0;
+  #rows = 0;
   readonly #hold: Hold;
 
   /** `hold`: takes room for tuples. */
@@ -128,7 +128,7 @@ export class ValueSet {
   }
 
   add(tuple: Tuple): void {
-    this.rows++;
+    this.#rows++;
     if (!tuple.includes(null)) {
       this.#put(this.keys, wholeKey(tuple));
       return;
@@ -155,7 +155,7 @@ export class ValueSet {
   }
 
   has(tuple: Tuple): Truth {
-    if (this.rows === 0) return FALSE;
+    if (this.#rows === 0) return FALSE;
     const isWhole = !tuple.includes(null);
     if (isWhole && this.keys.has(wholeKey(tuple))) return TRUE;
     if (isWhole && this.#withNull.size === 0) return FALSE;
