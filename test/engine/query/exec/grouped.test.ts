@@ -37,10 +37,11 @@ interface Asked {
   readonly offset?: number;
   readonly keptMax?: number;
   readonly room?: { left: number };
+  readonly onTotal?: (total: number) => void;
 }
 
 /** Opens a query of resources; `rows`: what has come so far. */
-function opened(ast: JsonValue, { order = [], limit, offset, keptMax, room }: Asked = {}) {
+function opened(ast: JsonValue, { order = [], limit, offset, keptMax, room, onTotal }: Asked = {}) {
   const ctx = new ExecContext(fleet.partitions, { ...contextOptions, keptMax, room });
   const tree = resolveEntity('resources', ast, {
     edition: 'community',
@@ -50,7 +51,7 @@ function opened(ast: JsonValue, { order = [], limit, offset, keptMax, room }: As
   });
   const rows: string[] = [];
   const sink = { row: (text: unknown) => rows.push(String(text)), full: false };
-  return { ctx, rows, sink, steps: execute(tree, ctx, sink) };
+  return { ctx, rows, sink, steps: execute(tree, ctx, sink, { ...(onTotal && { onTotal }) }) };
 }
 
 function answer(ast: JsonValue, asked: Asked = {}): string[] {
@@ -88,6 +89,8 @@ describe('groups of one node', () => {
     for (let offset = 0; offset <= all.length; offset += 60)
       seen.push(...answer(grouped('certname', 'title'), { limit: 60, offset }));
     assert.deepEqual(seen, all);
+    // One more than the first node has.
+    assert.deepEqual(answer(grouped('certname', 'title'), { limit: RESOURCES + 1 }), all.slice(0, RESOURCES + 1));
     const { ctx, steps } = opened(grouped('certname', 'title'), { limit: 10 });
     for (const _ of steps);
     assert.equal(
@@ -96,6 +99,19 @@ describe('groups of one node', () => {
     );
     ctx.close();
   });
+});
+
+it('all groups are counted, of which the page may be few', () => {
+  for (const order of [[], [['certname', 'asc']]] as const) {
+    for (const by of [['certname', 'title'], ['certname'], ['type']]) {
+      if (order.length > 0 && !by.includes('certname')) continue;
+      const all = answer(grouped(...by), { order });
+      const totals: number[] = [];
+      const page = answer(grouped(...by), { order, limit: 3, offset: 1, onTotal: (total) => totals.push(total) });
+      assert.deepEqual(page, all.slice(1, 4));
+      assert.deepEqual(totals, [all.length], by.join());
+    }
+  }
 });
 
 it('groups in any order are those of its pages', () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
 import { TextRecord } from '../../../../../engine/store/records/fields.ts';
-import { ask, catalog, type Fleet, facts, newFleet } from '../../request/fleet.ts';
+import { ask, catalog, type Fleet, facts, newFleet, report } from '../../request/fleet.ts';
 
 const SPELLED = ['120', ' 7 ', '1e3', '-0.50', '+.25'];
 const NO_NUMBERS = ['', 'five', '0x10', 'NaN', '1 2', true, [1], {}];
@@ -139,6 +139,67 @@ describe('functions and groups of what is seldom asked for', () => {
       groups.map((group) => `${group['count']} ${group[member]}`),
       [`${SPELLED.length + NO_NUMBERS.length + 2} null`, '1 120'],
     );
+  });
+});
+
+describe('functions of what is written in several ways', () => {
+  let some: Fleet;
+  before(() => {
+    some = newFleet();
+    for (let i = 0; i < 6; i++) {
+      const certname = `n${i}`;
+      const values = { spelled: 'one', turned: 'other', os: i === 0 ? { x: null } : { list: ['a', { b: 1 }] } };
+      // Equal numbers: each node spells one of the facts as others spell the other one.
+      const [one, other] = i % 2 === 0 ? ['1', '1.0'] : ['1.0', '1'];
+      const written = JSON.stringify(facts(certname, values)).replace('"one"', one).replace('"other"', other);
+      some.apply('replace facts', 5, facts(certname, values), written);
+      const whole = catalog(certname);
+      const [first] = whole.resources;
+      const resources = [{ ...first!, file: '/site.pp', line: i === 0 ? 30 : 10 }];
+      some.apply('replace catalog', 9, { ...whole, edges: [], resources });
+      some.apply('store report', 8, report(certname));
+    }
+  });
+  after(() => some.close());
+
+  const rows = (path: string, columns: unknown, ...rest: unknown[]): string => {
+    const query = JSON.stringify(['extract', columns, ...rest]);
+    const { head, text } = ask(some, { path, query: { query } });
+    assert.equal(head.status, 200, text);
+    return text;
+  };
+  const fnOf = (name: string, field: string) => ['function', name, field];
+
+  it('an average counts each row of what nodes share', () => {
+    assert.equal(
+      rows('/resources', [fnOf('avg', 'line'), fnOf('sum', 'line')]),
+      '[{"avg":13.3333333333333333,"sum":80}]',
+    );
+  });
+
+  it('equal numbers keep the digits that each of them has', () => {
+    for (const path of ['/facts', '/fact-contents']) {
+      for (const name of ['spelled', 'turned']) {
+        const found = rows(path, [fn('sum'), 'environment'], ['=', 'name', name], ['group_by', 'environment']);
+        assert.equal(found, '[{"sum":6.0,"environment":"production"}]', `${path} ${name}`);
+      }
+    }
+  });
+
+  it('the greatest path has texts only, values of events are those that are stored', () => {
+    assert.equal(rows('/fact-contents', [fnOf('max', 'path')], ['=', 'name', 'os']), '[{"max":["os","x"]}]');
+    const inList = ['and', ['=', 'name', 'os'], ['=', 'certname', 'n1']];
+    assert.equal(rows('/fact-contents', [fnOf('max', 'path')], inList), '[{"max":["os","list","1","b"]}]');
+    assert.equal(
+      rows('/events', [fnOf('max', 'new_value'), fnOf('min', 'message')]),
+      '[{"max":"\\"0644\\"","min":"changed"}]',
+    );
+  });
+
+  it('a member that is null is another one than a member that is missing', () => {
+    const found = rows('/inventory', [['function', 'count'], 'facts.os.x'], ['group_by', 'facts.os.x']);
+    const counts = (JSON.parse(found) as { count: number }[]).map(({ count }) => count);
+    assert.deepEqual(counts.sort(), [1, 5]);
   });
 });
 
