@@ -15,7 +15,13 @@ before(() => {
   fleet.apply(
     'replace facts',
     5,
-    facts('d.example.com', { arr: ['in', 2], 'd.e': ['in'], 'x\\y.z\\': 3, w: { '': 4 } }),
+    facts('d.example.com', {
+      arr: ['in', 2],
+      'd.e': ['in'],
+      'x\\y.z\\': 3,
+      w: { '': 4 },
+      deep: { map: { leaf: 'x' } },
+    }),
   );
 });
 after(() => fleet.close());
@@ -75,4 +81,25 @@ it('what match() finds is read as a dotted field', () => {
   // What is no field is taken as it is.
   assert.equal(nodes(['=', 'facts.match("^x")', 3]), 'd');
   assert.equal(nodes(['=', 'facts.match("^w")', 4]), 'd');
+});
+
+it('what match() finds are leaves, and whole facts', () => {
+  assert.equal(nodes(['=', 'facts.match("^k$")', { '"1"': 5 }]), 'b');
+  assert.equal(nodes(['=', 'facts.match("^arr$")', ['in', 2]]), 'd');
+  const map = JSON.stringify(['=', 'facts.match("^deep#~map$")', { leaf: 'x' }]);
+  const { head, text } = ask(fleet, { path: '/inventory', query: { query: map } });
+  assert.equal(head.status, 400);
+  assert.match(text, /^No implementation of method/);
+});
+
+it('leaves are found by their own values, and by patterns for each part of their paths', () => {
+  const contents = (query: unknown): string[] => {
+    const { text } = ask(fleet, { path: '/fact-contents', query: { query: JSON.stringify(query) } });
+    return (JSON.parse(text) as { path: unknown }[]).map(({ path }) => JSON.stringify(path)).sort();
+  };
+  const deep = JSON.stringify(['deep', 'map', 'leaf']);
+  assert.deepEqual(contents(['and', ['=', 'name', 'deep'], ['in', 'value', ['array', ['x', 'y']]]]), [deep]);
+  assert.deepEqual(contents(['~>', 'path', ['d..p', 'm.p', '.*']]), [deep]);
+  assert.deepEqual(contents(['~>', 'path', ['^d', '.*', 'l[aeiou]af']]), [deep]);
+  assert.deepEqual(contents(['~>', 'path', ['eep', '.*', 'leaf']]), [deep]);
 });

@@ -490,6 +490,12 @@ describe('plan: patterns for titles of a type', () => {
     assert.equal(items, 4);
   });
 
+  it('patterns for other fields of a type have no index', () => {
+    const query = '["and",["=","type","File"],["~","file","^/site.pp$"]]';
+    assert.equal(access('resources', query), 'items by type');
+    assert.equal(rowCount('resources', query), NODES * 41);
+  });
+
   it('titles whose end the index does not have are found too', () => {
     const small = newFleet();
     const titles = [

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { ask, catalog, type Fleet, newFleet, planOf } from '../request/fleet.ts';
+import { ask, catalog, type Fleet, facts, newFleet, planOf } from '../request/fleet.ts';
 
 const NODES = 30;
 const OWN = 40;
@@ -94,4 +94,38 @@ it('nodes are those that have one of the items, however the items are found', ()
     );
     assert.deepEqual(drives(filter), [drive, drive], told);
   }
+});
+
+it('nodes of a page are those of its rows', () => {
+  const names = Array.from({ length: NODES }, (_, i) => nameOf(i));
+  const page = (...paging: readonly unknown[]): unknown => [
+    'in',
+    'certname',
+    ['from', 'inventory', ['extract', ['certname']], ['order_by', ['certname']], ...paging],
+  ];
+  for (let i = 0; i < NODES; i++) fleet.apply('replace facts', 5, facts(nameOf(i), {}));
+  assert.deepEqual(nodesWith(page()), names);
+  assert.deepEqual(nodesWith(page(['limit', 3])), names.slice(0, 3));
+  assert.deepEqual(nodesWith(page(['offset', 25])), names.slice(25));
+  assert.deepEqual(nodesWith(page(['limit', 3], ['offset', 7])), names.slice(7, 10));
+});
+
+it('certnames that stand elsewhere are names of nodes, too', () => {
+  const certname = nameOf(4);
+  const titled = { type: 'Node', title: nameOf(7), exported: false, tags: [], file: null, line: null, parameters: {} };
+  fleet.apply('replace catalog', 9, { ...catalog(certname), edges: [], resources: [...resourcesOf(4), titled] });
+  const titles = (filter: unknown): unknown => ['in', 'certname', ['extract', 'title', ['select_resources', filter]]];
+  assert.deepEqual(nodesWith(titles(['=', 'type', 'Node'])), [nameOf(7)]);
+  assert.deepEqual(nodesWith(titles(['=', 'type', 'File'])), []);
+});
+
+it('what is null everywhere is among nothing, and nothing is known not to be among it', () => {
+  const files = (filter: unknown): unknown => ['in', 'file', ['extract', 'file', ['select_resources', filter]]];
+  const rows = (filter: unknown): number => {
+    const query = JSON.stringify(['and', ['=', 'certname', nameOf(1)], filter]);
+    return (JSON.parse(ask(fleet, { path: '/resources', query: { query } }).text) as unknown[]).length;
+  };
+  const [none, other] = [files(['=', 'title', 'shared']), files(['=', 'title', '1 0'])];
+  assert.deepEqual([rows(none), rows(['not', none])], [0, 0]);
+  assert.deepEqual([rows(other), rows(['not', other])], [OWN, 0]);
 });

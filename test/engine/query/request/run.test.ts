@@ -569,6 +569,43 @@ describe('answers: functions', () => {
     await own.close();
   });
 
+  it('of documents that are missing there is no type, and parameters are what resources have of their own', async () => {
+    const own = newFleet();
+    try {
+      own.apply('replace facts', 5, facts('n1', { trusted: { a: 1 } }));
+      own.apply('replace facts', 5, facts('n2', {}));
+      const [resource] = catalog('n1').resources;
+      const resources = [
+        { ...resource!, title: 'a', line: 25, parameters: { toString: 'own' } as Record<string, string> },
+        { ...resource!, title: 'b', line: 35, parameters: { mode: '0644' } },
+      ];
+      own.apply('replace catalog', 9, { ...catalog('n1'), edges: [], resources });
+      const rows = (path: string, columns: readonly unknown[]): unknown[] =>
+        JSON.parse(ask(own, { path, query: { query: select(columns, ['~', 'certname', '']) } }).text);
+      const types = rows('/inventory', ['certname', ['function', 'jsonb_typeof', 'trusted']]) as { certname: string }[];
+      assert.deepEqual(
+        types.sort((a, b) => (a.certname < b.certname ? -1 : 1)),
+        [
+          { jsonb_typeof: 'object', certname: 'n1' },
+          { jsonb_typeof: null, certname: 'n2' },
+        ],
+      );
+      const members = rows('/resources', ['title', 'parameters.toString', 'parameters.constructor']);
+      assert.deepEqual(members, [
+        { title: 'a', 'parameters.tostring': 'own', 'parameters.constructor': null },
+        { title: 'b', 'parameters.tostring': null, 'parameters.constructor': null },
+      ]);
+      // Of a column of integers digits are rounded as a double's are.
+      const lines = rows('/resources', ['title', ['function', 'to_string', 'line', '9EEEE']]);
+      assert.deepEqual(lines, [
+        { to_string: ' 2e+01', title: 'a' },
+        { to_string: ' 4e+01', title: 'b' },
+      ]);
+    } finally {
+      await own.close();
+    }
+  });
+
   it('the least and greatest of facts: of numbers alone, but of all facts where certnames are grouped', async () => {
     const own = newFleet();
     own.apply('replace facts', 5, facts('n1', { kernel: 'Linux', n: 7 }));
