@@ -4,7 +4,7 @@
 import type { EntityName, FieldType } from '../../../../schemas/entities.ts';
 import { fieldOf } from '../../../../schemas/entities.ts';
 import { compareJson, equalJson, identityText, textForm } from '../../../json/compare.ts';
-import { Float, isNumber, type JsonValue, kindOf } from '../../../json/value.ts';
+import { isNumber, type JsonValue, kindOf } from '../../../json/value.ts';
 import type { StoredResource } from '../../../store/records/bodies.ts';
 import type { StoredEvents } from '../../../store/records/event-record.ts';
 import { wantedText } from '../../../store/records/fields.ts';
@@ -207,7 +207,9 @@ const COMPILERS: Compilers = {
     const texts = [...values].filter((value) => typeof value === 'string');
     const isText = texts.length === values.size ? onText(filter.field, scope, texts, UNKNOWN) : null;
     if (isText !== null) return isText;
-    return onField(filter.field, scope, (value) => (isNull(value) ? UNKNOWN : truthOf(values.has(inValue(value)))));
+    return onField(filter.field, scope, (value) =>
+      isNull(value) ? UNKNOWN : truthOf(values.has(value as string | number)),
+    );
   },
   null: (filter, scope) => onField(filter.field, scope, (value) => truthOf(isNull(value))),
   'value-in'(filter, scope) {
@@ -281,9 +283,6 @@ export const isCertname = (text: string, ctx: CompileContext): boolean => ctx.ha
 export function typeOf(entity: EntityName, field: string): FieldType {
   return fieldOf(entity, field)?.type ?? 'S';
 }
-
-/** `in` compares texts as texts; a Boolean or number column never gets here. */
-const inValue = (value: Value): string | number => (value instanceof Float ? value.value : (value as string | number));
 
 export function conjunction(args: readonly Predicate[]): Predicate {
   const seeks = seeksOf(args);
