@@ -110,6 +110,17 @@ it('nodes of a page are those of its rows', () => {
   assert.deepEqual(nodesWith(page(['limit', 3], ['offset', 7])), names.slice(7, 10));
 });
 
+it('nodes that have no rows of their own are no rows', () => {
+  fleet.apply('replace catalog', 9, catalog('bare'));
+  const titled = ['in', 'certname', ['extract', 'certname', ['select_resources', ['=', 'title', '/etc/motd']]]];
+  const found = (path: string): unknown => {
+    const query = JSON.stringify(['extract', 'certname', ['and', ['=', 'node_state', 'any'], titled]]);
+    return JSON.parse(ask(fleet, { path, query: { query } }).text);
+  };
+  assert.deepEqual(found('/nodes'), [{ certname: 'bare' }]);
+  assert.deepEqual(found('/inventory'), []);
+});
+
 it('certnames that stand elsewhere are names of nodes, too', () => {
   const certname = nameOf(4);
   const titled = { type: 'Node', title: nameOf(7), exported: false, tags: [], file: null, line: null, parameters: {} };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { expireNodes } from '../../../../engine/retention/nodes.ts';
 import { type Asked, ask, catalog, type Fleet, facts, NOW, newFleet, type Reply, report } from './fleet.ts';
 
 let fleet: Fleet;
@@ -159,6 +160,52 @@ describe('answers: paths that are found', () => {
   });
 });
 
+describe('answers: conditions on what is null, or of another kind', () => {
+  const own = newFleet();
+  after(() => own.close());
+  own.apply('replace facts', 5, facts('a', { nothing: null, map: { x: 1 }, text: 'a text', number: 7, low: -7 }));
+  own.apply('replace facts', 5, facts('b', {}));
+  own.apply('store report', 8, report('a'));
+  for (const certname of ['a', 'b']) {
+    const { resources, ...rest } = catalog(certname);
+    const named = { ...resources[0]!, tags: ['file', certname] };
+    own.apply('replace catalog', 9, { ...rest, edges: [], resources: [named, resources[1]] });
+  }
+  const shown = (path: string, column: string, filter: unknown): unknown[] => {
+    const { head, text } = ask(own, { path, query: { query: select([column], filter) } });
+    assert.equal(head.status, 200, text);
+    return (JSON.parse(text) as Record<string, unknown>[]).map((row) => row[column]).sort();
+  };
+
+  it('values of facts: of a text that null has nothing is known, and numbers are compared with numbers', () => {
+    assert.deepEqual(shown('/facts', 'name', ['~', 'value', 'x']), ['map', 'text']);
+    assert.deepEqual(shown('/facts', 'name', ['not', ['~', 'value', 'x']]), ['low', 'number']);
+    assert.deepEqual(shown('/facts', 'name', ['>', 'value', 0]), ['number']);
+    assert.deepEqual(shown('/facts', 'name', ['<=', 'value', 0]), ['low']);
+    assert.deepEqual(shown('/facts', 'name', ['not', ['<=', 'value', 0]]), ['map', 'nothing', 'number', 'text']);
+  });
+
+  it('a path that is missing has no element that matches', () => {
+    assert.deepEqual(shown('/events', 'property', ['~', 'containment_path', 'x']), []);
+    assert.deepEqual(shown('/events', 'property', ['not', ['~', 'containment_path', 'x']]), ['mode']);
+  });
+
+  it('a tag may be the name of the node', () => {
+    assert.deepEqual(shown('/resources', 'certname', ['=', 'tag', 'a']), ['a']);
+    assert.deepEqual(shown('/resources', 'certname', ['=', 'tag', 'file']), ['a', 'a', 'b', 'b']);
+    assert.deepEqual(shown('/resources', 'title', ['and', ['=', 'certname', 'b'], ['not', ['=', 'tag', 'b']]]), [
+      '/etc/motd',
+    ]);
+  });
+
+  it('among nothing is nothing, what is null neither', () => {
+    for (const field of ['report_timestamp', 'latest_report_hash', 'certname']) {
+      assert.deepEqual(shown('/nodes', 'certname', ['in', field, ['array', []]]), []);
+      assert.deepEqual(shown('/nodes', 'certname', ['not', ['in', field, ['array', []]]]), ['a', 'b']);
+    }
+  });
+});
+
 describe('answers: fact values among those of a list', () => {
   it('are found by value, whatever the length of the list', async () => {
     const own = newFleet();
@@ -238,6 +285,33 @@ describe('answers: inactive nodes', () => {
       };
       assert.deepEqual(found(day), ['still']);
       assert.deepEqual(found(0), ['just', 'long', 'still']);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('are those that were deactivated or fell silent, also beside a condition on something else', async () => {
+    const own = newFleet();
+    try {
+      for (const certname of ['a', 'left', 'silent']) own.apply('replace catalog', 9, catalog(certname));
+      own.apply('deactivate node', 3, { certname: 'left', producer_timestamp: new Date(NOW).toISOString() });
+      own.apply('replace facts', 5, { ...facts('a', {}), producer_timestamp: new Date(NOW).toISOString() });
+      for (const partition of own.partitions) expireNodes(partition, { now: NOW, ttl: 3_600_000 }).step();
+      const titled = (name: string): unknown => ['=', 'title', `/etc/${name}`];
+      const found = (...either: readonly unknown[]): unknown => {
+        const query = select(['certname', 'title'], ['and', ['=', 'node_state', 'any'], ['or', ...either]]);
+        const { head, text } = ask(own, { path: '/resources', query: { query } });
+        assert.equal(head.status, 200, text);
+        return (JSON.parse(text) as { certname: string; title: string }[])
+          .map(({ certname, title }) => `${certname} ${title}`)
+          .sort();
+      };
+      const motd = ['a /etc/motd', 'left /etc/motd', 'silent /etc/motd'];
+      const [active, inactive] = ['active', 'inactive'].map((state) => ['=', 'node_state', state]);
+      assert.deepEqual(found(active, titled('motd')), ['a /etc/hosts', ...motd]);
+      assert.deepEqual(found(inactive, titled('motd')), [...motd, 'left /etc/hosts', 'silent /etc/hosts'].sort());
+      const both = found(['and', active, titled('hosts')], ['and', inactive, titled('motd')]);
+      assert.deepEqual(both, ['a /etc/hosts', 'left /etc/motd', 'silent /etc/motd']);
     } finally {
       await own.close();
     }

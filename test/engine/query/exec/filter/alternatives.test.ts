@@ -49,6 +49,11 @@ describe('alternatives', () => {
       kind: 'or',
       args: [{ ...parameter('p', '1'), others: ['3', '4'] }, parameter('q', '2')],
     });
+    const pair = (...texts: readonly [string, string]): Filter => or(...texts.map((text) => parameter('p', text)));
+    assert.deepEqual(gathered(or(pair('1', '2'), pair('3', '4'))), {
+      ...parameter('p', '1'),
+      others: ['2', '3', '4'],
+    });
   });
   it('that treat null otherwise, or have no text, stay', () => {
     for (const filter of [
@@ -120,6 +125,8 @@ describe('very many alternatives that compare a text each', () => {
     const counts = [0, 0, 0];
     for (let round = 0; round < 20; round++) {
       const args = Array.from({ length: 20 + random.below(40) }, arm);
+      // Not all of them compare the file then.
+      if (round % 4 === 3) args.splice(random.between(1, args.length), 0, and(eq('type', 'User'), line()));
       const { test } = compileFilter(or(...args), scope);
       const tests = args.map((arg) => compileFilter(arg, scope).test);
       const rows = new TreeRows(new Source({ entity: 'resources', filter: null }, ctx));

@@ -164,7 +164,33 @@ it('conditions on facts that are negated leave out what is unknown, of many node
         const wanted = asked.filter((name) => kinds.includes(kindOf(name))).sort();
         const filter: Filter = { kind: 'not', arg };
         assert.deepEqual(found(ctx, scopeOf(ctx, 'inventory'), filter, asked), wanted, JSON.stringify(arg));
+        // Of what is unknown nothing more is known beside what is true, or false.
+        const [yes, no]: Filter[] = [fact('kernel', '=', 'x'), fact('kernel', '=', 'y')];
+        for (const whole of [
+          { kind: 'and', args: [arg, yes!] },
+          { kind: 'or', args: [no!, arg] },
+        ] as Filter[])
+          assert.deepEqual(found(ctx, scopeOf(ctx, 'inventory'), { kind: 'not', arg: whole }, asked), wanted);
       }
+    }
+  } finally {
+    ctx.close();
+    await fleet.close();
+  }
+});
+
+it('facts whose long names begin alike are told apart', async () => {
+  const fleet = newFleet();
+  const [one, other] = ['a', 'b'].map((end) => `${'long'.repeat(200)}${end}`);
+  const names = Array.from({ length: 100 }, (_, i) => `n${i}`).sort();
+  for (const [i, name] of names.entries())
+    fleet.apply('replace facts', 5, facts(name, { [i % 2 === 0 ? one! : other!]: 1 }));
+  const ctx = new ExecContext(fleet.partitions, contextOptions);
+  try {
+    const scope = scopeOf(ctx, 'inventory');
+    for (const op of ['=', '~', '>'] as const) {
+      const wanted = names.filter((_, i) => i % 2 === 0);
+      assert.deepEqual(found(ctx, scope, fact(one!, op, op === '~' ? '1' : op === '>' ? 0 : 1)), wanted, op);
     }
   } finally {
     ctx.close();
