@@ -48,6 +48,7 @@ function scanned(query: string): number {
 const cases: readonly (readonly [select: string, ...terms: readonly string[]])[] = [
   ['facts{}', 'environment', 'certname', 'name'],
   ['facts{ name in ["a", "c"] }', 'environment desc', 'certname desc', 'name desc'],
+  ['facts{ name in ["a", "c"] and value > 1 }', 'environment', 'certname', 'name'],
   ['factsets[certname, environment]{}', 'environment', 'certname'],
   ['reports[certname, status, hash, configuration_version]{}', 'certname', 'configuration_version'],
   ['reports[certname, status, hash, configuration_version]{}', 'certname desc', 'status', 'configuration_version desc'],
@@ -92,6 +93,7 @@ it('pages are those of all rows sorted', () => {
 
 it('rows of nodes behind the page are not looked at, and those before it are counted', () => {
   assert.equal(scanned('facts{ order by environment, certname limit 4 }'), 6, 'of two nodes');
+  assert.equal(scanned('facts{ order by certname, name limit 4 }'), 6);
   assert.equal(scanned('facts[name]{ order by environment limit 4 offset 60 }'), 66);
   const reports = rows('reports[certname]{}').rows.length;
   const events = rows('events[certname]{}').rows.length;
@@ -122,5 +124,24 @@ it('reports before a page are counted where all kinds of them pass: those of the
     assert.ok(opened.length > 10, `${opened.length}`);
   } finally {
     StoreRow.prototype.openReport = openReport;
+  }
+});
+
+it('of nodes that have one of few items none are visited but those that are asked for', async () => {
+  const few = newFleet();
+  try {
+    for (let i = 0; i < NODES; i++) {
+      const own: Record<string, unknown> = i < 4 ? { rare: i } : { kernel: 'x' };
+      few.apply('replace facts', 5, facts(`n${i}`, own, i % 2 === 0 ? 'even' : 'odd'));
+    }
+    const { text } = ask(few, {
+      query: { query: 'facts[certname, value]{ name = "rare" and environment = "odd" order by certname desc }' },
+    });
+    assert.deepEqual(JSON.parse(text), [
+      { certname: 'n3', value: 3 },
+      { certname: 'n1', value: 1 },
+    ]);
+  } finally {
+    await few.close();
   }
 });
