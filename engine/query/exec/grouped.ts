@@ -32,9 +32,7 @@ export function* grouped(
   else if (tree.limit !== null && !options.onTotal && walksNames(tree.orderBy, source))
     yield* groupedByName(tree, grouping, source);
   else if (isCrossable(grouping, source)) yield* crossRows(grouping, source, goEarly ? () => out.letGo() : null);
-  // By kind of report, where that is all that is asked for.
-  else if (!(yield* foldReports(source, grouping.reads, (row, weight) => grouping.add(row, weight))))
-    yield* groupRows(grouping, source);
+  else if (!(yield* groupReports(grouping, source))) yield* groupRows(grouping, source);
   options.onTotal?.(grouping.size);
   if (isInOrder) yield* out.emitInOrder();
   else yield* out.emit();
@@ -47,6 +45,10 @@ const areOfOneNode = ({ groupBy, columns }: QueryTree): boolean =>
     const isRef = shown.kind === 'ref' || shown.kind === 'field';
     return isRef && shown.ref.kind === 'field' && shown.ref.field === 'certname';
   }) === true;
+
+/** By what is known of many reports together, where that is all that is asked for. */
+const groupReports = (grouping: Grouping, source: Source): Generator<undefined, boolean> =>
+  foldReports(source, grouping.others, (row, weight) => grouping.add(row, weight), grouping.moments);
 
 /** Row by row. */
 function* groupRows(grouping: Grouping, source: Source): Generator<undefined, void> {

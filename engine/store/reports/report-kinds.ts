@@ -6,6 +6,7 @@ import { digest16 } from '../file/keys.ts';
 import { fast, type ReadOptions } from '../file/lmdb.ts';
 import type { ReportRecord } from '../records/records.ts';
 import { decodeReport, encodeReport, REPORT_TEXT, StoredReport } from '../records/report-record.ts';
+import type { Moment } from './report-moments.ts';
 
 const KIND_FIELDS = [
   'type',
@@ -136,7 +137,15 @@ export interface ReportKind {
   readonly report: StoredReport;
 }
 
-export type ReportTimes = Pick<ReportRecord, 'startTime' | 'endTime' | 'producerTimestamp' | 'receiveTime'>;
+/** Times that reports have one of each. */
+export const TIME_NAMES = {
+  producer: 'producerTimestamp',
+  receive: 'receiveTime',
+  start: 'startTime',
+  end: 'endTime',
+} as const satisfies Partial<Record<Moment, keyof ReportRecord>>;
+export type OwnMoment = keyof typeof TIME_NAMES;
+export type ReportTimes = Pick<ReportRecord, (typeof TIME_NAMES)[OwnMoment]>;
 
 /** Makes reports of that kind that have some fields more, the same ones each time. */
 export function reportsOf(

@@ -114,6 +114,20 @@ export class MarkBlock implements ReportBlock {
     return this.#texts[field * BLOCK_REPORTS + place]!;
   }
 
+  /** Of so many of the places, puts those first of which that text has one of these marks: how many there are. */
+  siftByText(field: number, wanted: readonly number[], places: Uint8Array, count: number): number {
+    const texts = this.#texts;
+    const from = field * BLOCK_REPORTS;
+    const [first] = wanted;
+    let left = 0;
+    for (let i = 0; i < count; i++) {
+      const place = places[i]!;
+      const mark = texts[from + place]!;
+      if (mark === first || (wanted.length > 1 && wanted.includes(mark))) places[left++] = place;
+    }
+    return left;
+  }
+
   /** Whether the report's events may have all that has those bits. */
   hasEvents(place: number, { words }: EventMark): boolean {
     const at = BLOCK_REPORTS * 2 + place * EVENT_WORDS;

@@ -3,7 +3,8 @@
 // a row is a pair of sides: what the groups read of each is found once for all rows that are equal in it.
 
 import { PairNumbers } from '../../../pair-numbers.ts';
-import { type GroupKey, nameOfRef, type QueryTree } from '../../tree.ts';
+import type { OwnMoment } from '../../../store/reports/report-kinds.ts';
+import { type Column, type GroupKey, nameOfRef, type QueryTree } from '../../tree.ts';
 import type { CompileScope } from '../filter/filter.ts';
 import { type CompareValues, RANK_BYTES, ranksOf } from '../order/order.ts';
 import { accessRef, shownAccess } from '../plan/columns.ts';
@@ -62,6 +63,9 @@ export class Grouping {
   #accumulators: readonly (Accumulator | null)[];
   /** What columns, keys and arguments read of a row. */
   readonly reads: readonly Access[];
+  /** Of reports: times of which the least or the greatest is wanted, or how many there are, and what else is read. */
+  readonly moments: readonly OwnMoment[];
+  readonly others: readonly Access[];
   /** true when none of them reads the node. */
   readonly itemOnly: boolean;
   /** true when a glance at a report has all that they read. */
@@ -89,12 +93,18 @@ export class Grouping {
     const ordered = [...new Set(tree.orderBy.map(({ field }) => field))].filter((name) => named.includes(name));
     this.#fields = ordered.map((name) => ({ key: this.#keys[named.indexOf(name)]!, values: [] }));
     this.#terms = tree.orderBy.map(({ field }) => ordered.indexOf(field));
+    const momentsOf = tree.columns.map((c) => momentOf(c, scope));
+    this.moments = [...new Set(momentsOf.filter((moment) => moment !== null))];
     const args = tree.columns.map((c) => (c.kind === 'aggregate' && c.ref !== null ? accessRef(c.ref, scope) : null));
     this.#ofNode = tree.columns.map((_, i) => (this.#columns[i]?.access ?? args[i])?.level === 'node');
     this.#args = args.filter((access) => access !== null);
     const shown = this.#columns.flatMap((column) => column?.access ?? []);
     const keyed = [...shown, ...this.#keys.map((key) => key.access)];
     this.reads = [...keyed, ...this.#args];
+    this.others = [
+      ...keyed,
+      ...args.filter((access, i) => access !== null && momentsOf[i] === null).map((access) => access!),
+    ];
     this.isKept = keyed.every((a) => isKept(a, true)) && this.#args.every((a) => isKept(a, false));
     this.itemOnly = this.reads.every((a) => a.level !== 'node' && a.level !== 'row');
     this.isSided = this.reads.every((a) => a.level !== 'row');
@@ -226,6 +236,14 @@ export class Grouping {
   #accumulatorsOf(has: (column: number) => boolean): readonly (Accumulator | null)[] {
     return this.#tree.columns.map((c, i) => (c.kind === 'aggregate' && has(i) ? accumulatorOf(c, this.#scope) : null));
   }
+}
+
+/** null: it is no function of one of a report's own times that the least and the greatest of them tell. */
+function momentOf(column: Column, { traits }: CompileScope): OwnMoment | null {
+  if (column.kind !== 'aggregate' || column.ref?.kind !== 'field' || column.fn === 'sum' || column.fn === 'avg')
+    return null;
+  const moment = traits.times[column.ref.field];
+  return moment === undefined || moment === 'event' ? null : moment;
 }
 
 const NOTHING_SHOWN: Numbers = { texts: [], values: [] };

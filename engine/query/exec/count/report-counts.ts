@@ -1,22 +1,23 @@
-// Reports counted, and grouped, without a look at them. A partition knows how many it has of each kind (store/reports/report-kinds.ts); where nodes
-// matter too, reports are counted by node and kind, both of which lie side by side (store/reports/report-marks.ts). Of reports within given times only
-// those at the bounds are looked at: of the others it is known how many of each kind there are in each period (store/reports/report-periods.ts).
-// So they are counted by the day or the hour of a time (report-hours.ts).
+// Reports counted, and grouped, without a look at them. A partition knows how many it has of each kind (store/reports/report-kinds.ts). Of reports
+// within given times only those at the bounds are looked at: of the others it is known how many of each kind there are in each period
+// (store/reports/report-periods.ts). So they are counted by the day or the hour of a time (report-hours.ts). Where nodes matter too, or the first or
+// the last of their times, nodes, kinds and times of all reports are read side by side (store/reports/report-marks.ts, report-moments.ts).
 
 import { PairNumbers } from '../../../pair-numbers.ts';
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import { REPORT_NUMBER, REPORT_TEXT } from '../../../store/records/report-record.ts';
 import { NODES_ALL } from '../../../store/records/tables.ts';
-import { BLOCK_REPORTS, blockOf, placeIn } from '../../../store/reports/report-blocks.ts';
 import {
   KIND_PLACES,
   KindMarks,
+  type OwnMoment,
   type ReportKind,
   type ReportTimes,
   reportsOf,
+  TIME_NAMES,
 } from '../../../store/reports/report-kinds.ts';
-import type { MarkBlock } from '../../../store/reports/report-marks.ts';
+import { BETWEEN } from '../../../store/reports/report-moments.ts';
 import { PERIOD_MS, periodOf } from '../../../store/reports/report-periods.ts';
 import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/reports/report-times.ts';
 import type { View } from '../../../store/view.ts';
@@ -28,14 +29,15 @@ import { type NearRange, nearRangeOf, producerTimes } from '../plan/report-plan.
 import type { Access, Hourly } from '../row/access.ts';
 import { Row } from '../row/row.ts';
 import { usefulTimes } from '../sources/report-ids.ts';
+import { type TakeReport, timeTestOf } from '../sources/report-sieve.ts';
 import type { Source } from '../sources/source.ts';
 import { ReportHours, type SameHours } from './report-hours.ts';
 
 /** What is counted in one partition. */
 interface Part {
   readonly row: Row;
-  /** Times that the reports have to be within, all of them. */
-  readonly times: readonly NearRange[];
+  /** Times that the reports have to be within, all of them. null: some do not lie near the producer's. */
+  readonly times: readonly NearRange[] | null;
   /** The text of a time that they are told apart by; null: there is none. */
   readonly hours: ReportHours | null;
   /** Kinds that pass the selection's conditions. */
@@ -50,8 +52,6 @@ const FEW_NODES = 8;
 const FEW_WANTED = 64;
 /** Where periods tell the times of fewer, all are looked at: one in so many. */
 const FEW_TOLD = 3;
-/** Groups told between two looks at the time. */
-const TICK_GROUPS = 1024;
 
 /** How many rows the selection has; null: they have to be looked at. */
 export function* countReports(source: Source): Generator<undefined, number | null> {
@@ -63,12 +63,14 @@ export function* countReports(source: Source): Generator<undefined, number | nul
 }
 
 /**
- * Gives rows with what `reads` read, and how many rows each of them stands for. false, and nothing: the rows have to be looked at.
+ * Gives rows with what `reads` read, and how many rows each of them stands for. Of the rows that have that in common one has the last of each of
+ * `moments`; another one, which stands for no rows, has the first of each. false, and nothing: the rows have to be looked at.
  */
 export function* foldReports(
   source: Source,
   reads: readonly Access[],
   visit: (row: Row, weight: number) => void,
+  moments: readonly OwnMoment[] = [],
 ): Generator<undefined, boolean> {
   const ofNode = reads.filter(isOfNode);
   // The column and the key of the one text of a time that rows can be grouped by.
@@ -78,7 +80,8 @@ export function* foldReports(
   if (same.some(({ field, mask }) => field !== hourly?.field || mask !== hourly.mask)) return false;
   const parts = yield* partsOf(source, hourly);
   if (parts === null) return false;
-  const ways = parts.map((part) => wayOf(part, ofNode.length > 0, reads.length > 0));
+  const told: Told = { byNode: ofNode.length > 0, byKind: reads.length > 0, moments };
+  const ways = parts.map((part) => wayOf(source, part, told));
   if (ways.includes(null)) return false;
   for (const [i, part] of parts.entries()) {
     begin(source, part);
@@ -87,7 +90,7 @@ export function* foldReports(
       visit(part.row, count);
     };
     if (ways[i] === 'kinds') byKinds(part, tell);
-    else if (ways[i] === 'marks') yield* byMarks(source, part, ofNode.length > 0, tell);
+    else if (ways[i] === 'marks') yield* byMarks(source, part, told, tell);
     else if (ways[i] === 'periods') yield* byPeriods(source, part, tell);
     else tell(yield* countWithout(source, part));
   }
@@ -99,17 +102,28 @@ const isOfNode = ({ level, stored }: Access): boolean => level === 'node' || sto
 
 type Way = 'kinds' | 'without' | 'marks' | 'periods';
 
+/** What rows are to be told apart by, and what is to be told of them beside their number. */
+interface Told {
+  readonly byNode: boolean;
+  readonly byKind: boolean;
+  readonly moments: readonly OwnMoment[];
+}
+
 /**
  * How a partition's reports are counted: by kind, all but those of the nodes that are left out, by their marks, or by periods. null: they have
- * to be looked at. `byNode`, `byKind`: what is to be told apart.
+ * to be looked at.
  */
-function wayOf({ row, times, hours, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
+function wayOf(source: Source, { row, times, hours, nodes }: Part, { byNode, byKind, moments }: Told): Way | null {
   const { view } = row;
+  const isTimed = times === null || times.length > 0;
   const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
-  if (times.length > 0 || hours !== null) return !byNode && isNearlyAll && view.reports.areToldApart ? 'periods' : null;
-  if (!byNode && nodes === null) return 'kinds';
-  if (!byNode && !byKind && isNearlyAll) return 'without';
+  const arePlain = !byNode && moments.length === 0;
+  if (hours !== null || (isTimed && arePlain && times !== null && isNearlyAll))
+    return arePlain && times !== null && isNearlyAll && view.reports.areToldApart ? 'periods' : null;
+  if (!isTimed && arePlain && nodes === null) return 'kinds';
+  if (!isTimed && arePlain && !byKind && isNearlyAll) return 'without';
   if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
+  if (isTimed && !source.reports.areManyWithin(row, nodes?.wanted ?? null)) return null;
   return view.reports.areToldApart ? 'marks' : null;
 }
 
@@ -125,19 +139,20 @@ function* partsOf(source: Source, hourly: Hourly | null): Generator<undefined, r
   if (split.sub.length + split.mixed.length > 0) return null;
   const ofKind = split.item.filter((filter) => isClassed(filter, scope, KIND_PLACES));
   const others = split.item.filter((filter) => !ofKind.includes(filter));
+  if (!others.every((filter) => timeTestOf(filter, scope) !== null)) return null;
   const asked = all(ofKind);
   const test = asked === null ? null : compileFilter(asked, scope);
   const parts: Part[] = [];
   for (const number of source.parts) {
     const view = ctx.view(number);
     const spanOf = (clock: Clock): TimeSpan | null => usefulTimes(view, clock);
-    const times = others.map((filter) => nearRangeOf(entity, filter, spanOf));
-    if (!times.every((range) => range !== null)) return null;
+    const near = others.map((filter) => nearRangeOf(entity, filter, spanOf));
+    const times = near.every((range) => range !== null) ? near : null;
     const hours = hourly === null ? null : ReportHours.of(hourly, entity, spanOf);
     if (hourly !== null && hours === null) return null;
     const every = view.reports.kinds();
     if (every === null) return null;
-    if (hours !== null && !(yield* periodsTell(source, view, times, hours))) return null;
+    if (hours !== null && (times === null || !(yield* periodsTell(source, view, times, hours)))) return null;
     const row = new Row(view, number);
     const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
     const rest = wanted === null ? null : view.set(NODES_ALL).copy().subtract(wanted);
@@ -209,7 +224,8 @@ interface Tally {
 
 /** Tells counts when the row has the kind that each is of, and a time with the text that is asked for. */
 function* byPeriods(source: Source, part: Part, tell: (count: number) => void): Generator<undefined, void> {
-  const { row, times, hours, kinds } = part;
+  const { row, hours, kinds } = part;
+  const times = part.times!;
   const { view } = row;
   const marks = view.reports.marks;
   const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
@@ -280,45 +296,63 @@ const isWithin = (start: number, times: readonly NearRange[]): boolean =>
       (from === null || start + span.earliest >= from) && (to === null || start + PERIOD_MS - 1 + span.latest <= to),
   );
 
-/** Tells counts when the row has the node and the kind that each is of; the node only where that is asked for. */
+/** Reports of a kind, and of a node where that is asked for. */
+interface Pair {
+  readonly node: NodeId;
+  /** Of the kind. */
+  readonly place: number;
+  count: number;
+  /** By moment. */
+  readonly first: number[];
+  readonly last: number[];
+}
+
+/** Tells counts when the row has the node and the kind that each is of, the node only where that is asked for, and the last times; then the first ones. */
 function* byMarks(
-  { ctx }: Source,
-  part: Part,
-  byNode: boolean,
+  source: Source,
+  { row, times, kinds, nodes }: Part,
+  { byNode, moments }: Told,
   tell: (count: number) => void,
 ): Generator<undefined, void> {
-  const { row, kinds, nodes } = part;
-  const marks = row.view.reports.marks;
+  const { ctx } = source;
+  const isTimed = times === null || times.length > 0 || moments.length > 0;
+  const timesOf = moments.map((moment) => ({
+    kept: BETWEEN[moment].least,
+    read: () => row.report.number(REPORT_NUMBER[TIME_NAMES[moment]])!,
+  }));
   const places = new KindMarks(kinds.map(({ mark }) => mark));
-  const pairs = new PairNumbers();
-  /** By number of a pair: where it was met first, and how many there are. */
-  const firsts: { readonly node: NodeId; readonly place: number }[] = [];
-  const counts: number[] = [];
-  const take = (block: MarkBlock, at: number): void => {
-    const node = block.node(at);
-    if (node === 0 || nodes?.wanted.has(node) === false) return;
-    const place = places.indexOf(block.kind(at));
-    if (place < 0) return;
-    const number = pairs.of(byNode ? node : 0, place);
-    if (number === counts.length) {
-      firsts.push({ node, place });
-      counts.push(0);
+  const numbers = new PairNumbers();
+  const pairs: Pair[] = [];
+  const take: TakeReport = (marks, kept, at, id) => {
+    const isTold = !isTimed || kept.has(at);
+    if (!isTold && !(row.openReport(id) && passes(source, row))) return;
+    const place = places.indexOf(marks.kind(at));
+    const node = byNode ? marks.node(at) : 0;
+    const number = numbers.of(node, place);
+    if (number === pairs.length) pairs.push({ node, place, count: 0, first: [], last: [] });
+    const pair = pairs[number]!;
+    pair.count++;
+    for (let i = 0; i < timesOf.length; i++) {
+      const time = isTold ? timesOf[i]!.kept(kept, at) : timesOf[i]!.read();
+      if (pair.count === 1 || time < pair.first[i]!) pair.first[i] = time;
+      if (pair.count === 1 || time > pair.last[i]!) pair.last[i] = time;
     }
-    counts[number]!++;
   };
-  for (const { first, end } of row.view.reports.ids().ranges()) {
-    for (let id = first; id < end; ) {
-      const block = marks.blocks.at(blockOf(id));
-      const next = Math.min(end, (blockOf(id) + 1) * BLOCK_REPORTS);
-      for (; id < next; id++) take(block, placeIn(id));
-      if (ctx.tick()) yield;
-    }
-  }
-  const named = byNode ? kinds.map(({ report }) => reportsOf(report)) : null;
-  for (const [number, { node, place }] of firsts.entries()) {
+  const sieve = source.reports.exactSieve(row, nodes?.wanted ?? null)!;
+  yield* sieve.each(row.view.reports.ids(), take, () => ctx.tick());
+  const isBare = !byNode && moments.length === 0;
+  const reports = kinds.map(({ report }) => (isBare ? () => report : reportsOf(report)));
+  const withTimes = (ms: readonly number[]): Partial<ReportTimes> =>
+    Object.fromEntries(moments.map((moment, i) => [TIME_NAMES[moment], ms[i]]));
+  for (const { node, place, count, first, last } of pairs) {
     row.nodeId = node;
-    row.body = named === null ? kinds[place]!.report : named[place]!({ certname: row.certname });
-    tell(counts[number]!);
-    if (number % TICK_GROUPS === 0 && ctx.tick()) yield;
+    const named = byNode ? { certname: row.certname } : {};
+    row.body = reports[place]!({ ...named, ...withTimes(last) });
+    tell(count);
+    if (moments.length > 0) {
+      row.body = reports[place]!({ ...named, ...withTimes(first) });
+      tell(0);
+    }
+    if (ctx.tickRow()) yield;
   }
 }

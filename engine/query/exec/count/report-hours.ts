@@ -2,20 +2,14 @@
 // producers' times (store/reports/report-periods.ts) have the same, so that they are counted together.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import type { ReportTimes } from '../../../store/reports/report-kinds.ts';
+import { type ReportTimes, TIME_NAMES } from '../../../store/reports/report-kinds.ts';
 import { PERIOD_MS } from '../../../store/reports/report-periods.ts';
 import type { Clock, TimeSpan } from '../../../store/reports/report-times.ts';
 import { HOUR_MS } from '../../../time.ts';
 import { type NearTime, nearTimeOf } from '../plan/report-plan.ts';
 import type { Hourly } from '../row/access.ts';
+import { traitsOf } from '../row/entities.ts';
 import type { Row } from '../row/row.ts';
-
-const FIELDS: Readonly<Record<string, keyof ReportTimes>> = {
-  start_time: 'startTime',
-  end_time: 'endTime',
-  producer_timestamp: 'producerTimestamp',
-  receive_time: 'receiveTime',
-};
 
 /** What reports have in common whose texts are equal. */
 export interface SameHours {
@@ -42,9 +36,10 @@ export class ReportHours {
 
   /** null: it is no time that lies near the producer's. */
   static of(hourly: Hourly, entity: EntityName, spanOf: (clock: Clock) => TimeSpan | null): ReportHours | null {
-    const field = FIELDS[hourly.field];
+    const moment = traitsOf(entity).times[hourly.field];
     const near = nearTimeOf(entity, hourly.field, spanOf);
-    return field === undefined || near === null ? null : new ReportHours(hourly, field, near);
+    if (near === null || moment === undefined || moment === 'event') return null;
+    return new ReportHours(hourly, TIME_NAMES[moment], near);
   }
 
   /** What all reports have whose producers' times are in the period that begins there, but for those that are far; null: they differ. */

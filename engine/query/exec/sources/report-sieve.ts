@@ -14,7 +14,7 @@ import {
   markOfText,
   type ReportMarks,
 } from '../../../store/reports/report-marks.ts';
-import { BETWEEN, type Moment, type ReportMoments } from '../../../store/reports/report-moments.ts';
+import { BETWEEN, type Moment, type MomentBlock, type ReportMoments } from '../../../store/reports/report-moments.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { isClassed } from '../filter/classed.ts';
@@ -29,7 +29,7 @@ export interface SieveTests {
   /** Conditions that kinds decide. */
   readonly kind: Predicate | null;
   /** By field, one of which the report has to have: a place in MARKED_TEXTS, and marks. */
-  readonly texts: readonly { readonly field: number; readonly marks: ReadonlySet<number> }[];
+  readonly texts: readonly { readonly field: number; readonly marks: readonly number[] }[];
   /** Of each list one has to be covered. */
   readonly events: readonly (readonly EventMark[])[];
   /** All of these times have to be within these bounds: epoch ms, inclusive. */
@@ -41,24 +41,24 @@ export interface SieveTests {
 /** `filters`: conditions on reports and on their events. */
 export function sieveTests(filters: readonly Filter[], scope: CompileScope): SieveTests {
   const byKind = filters.filter((filter) => isClassed(filter, scope, KIND_PLACES));
-  const texts: { field: number; marks: Set<number> }[] = [];
+  const texts: { field: number; marks: number[] }[] = [];
   const events: EventMark[][] = [];
   for (const filter of filters) {
     const wanted = textsOf(filter);
     if (wanted === null) continue;
     const { column, stored, level } = accessFor(scope, wanted.field);
     const field = level === 'item' && stored !== undefined ? MARKED_TEXTS.indexOf(stored.place) : -1;
-    if (field >= 0) texts.push({ field, marks: new Set(wanted.texts.map(markOfText)) });
+    if (field >= 0) texts.push({ field, marks: wanted.texts.map(markOfText) });
     if (column !== undefined) events.push(wanted.texts.map((text) => markOfEventText(column, text)));
   }
   const kind = byKind.length === 0 ? null : conjunction(byKind.map((filter) => compileFilter(filter, scope)));
-  const timed = filters.filter((filter) => timesOf(filter, scope) !== null);
+  const timed = filters.filter((filter) => timeTestOf(filter, scope) !== null);
   const isExact = scope.traits.sub === null && byKind.length + timed.length === filters.length;
-  return { kind, texts, events, times: timed.flatMap((filter) => timesOf(filter, scope) ?? []), isExact };
+  return { kind, texts, events, times: timed.flatMap((filter) => timeTestOf(filter, scope) ?? []), isExact };
 }
 
 /** null: it is no condition on a time that is kept. */
-function timesOf(filter: Filter, { traits }: CompileScope): SieveTests['times'][number] | null {
+export function timeTestOf(filter: Filter, { traits }: CompileScope): SieveTests['times'][number] | null {
   const range = rangeOf(filter);
   const moment = range === null ? undefined : traits.times[range.field];
   if (moment === undefined) return null;
@@ -134,17 +134,16 @@ export class ReportSieve {
     const failing = this.#failing;
     const { texts, events, times } = this.#tests;
     const marks = this.#marks.blocks.at(number);
+    // What most of the others are told by comes first.
+    let some = count;
+    for (let i = 0; i < texts.length; i++) some = marks.siftByText(texts[i]!.field, texts[i]!.marks, places, some);
     let left = 0;
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < some; i++) {
       const place = places[i]!;
       const node = marks.node(place);
       if (node === 0 || nodes?.has(node) === false) continue;
       if (failing.indexOf(marks.kind(place)) >= 0) continue;
       places[left++] = place;
-    }
-    for (let i = 0; i < texts.length; i++) {
-      const { field, marks: wanted } = texts[i]!;
-      left = kept(places, left, (place) => wanted.has(marks.text(field, place)));
     }
     for (let i = 0; i < events.length; i++) left = kept(places, left, (place) => hasOne(marks, place, events[i]!));
     if (left === 0 || times.length === 0) return left;
@@ -212,33 +211,28 @@ export class ReportSieve {
   }
 
   /**
-   * Puts that time of those that pass into `into` from `at` on; returns the place behind them. null: of some that may pass none is told. `tick`
-   * says when to yield.
+   * Calls with each of the reports that pass: its blocks, its place in them and its id. Where times are asked for, those of which none are told
+   * are among them. `tick` says when to yield.
    */
-  *times(
-    moment: Moment,
-    ids: ReportIds,
-    into: Float64Array,
-    at: number,
-    tick: () => boolean,
-  ): Generator<undefined, number | null> {
-    const { least: timeOf } = BETWEEN[moment];
-    let length = at;
+  *each(ids: ReportIds, take: TakeReport, tick: () => boolean): Generator<undefined, void> {
     for (const { first, end } of ids.ranges()) {
       for (let id = first; id < end; id = (blockOf(id) + 1) * BLOCK_REPORTS) {
+        const number = blockOf(id);
         const left = this.#siftBlock(id, end);
-        const moments = this.#moments.blocks.at(blockOf(id));
-        for (let i = 0; i < left; i++) {
-          const place = this.#places[i]!;
-          if (!moments.has(place)) return null;
-          into[length++] = timeOf(moments, place);
+        if (left > 0) {
+          const [marks, moments] = [this.#marks.blocks.at(number), this.#moments.blocks.at(number)];
+          for (let i = 0; i < left; i++) {
+            const place = this.#places[i]!;
+            take(marks, moments, place, number * BLOCK_REPORTS + place);
+          }
         }
         if (tick()) yield;
       }
     }
-    return length;
   }
 }
+
+export type TakeReport = (marks: MarkBlock, moments: MomentBlock, place: number, id: ReportId) => void;
 
 /** So many blocks that are passed over take as long as some reports that are looked at. */
 const BLOCKS_PER_STEP = 32;

@@ -4,8 +4,9 @@
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
-import type { Moment } from '../../../store/reports/report-moments.ts';
+import { BETWEEN, type Moment } from '../../../store/reports/report-moments.ts';
 import type { View } from '../../../store/view.ts';
+import type { Filter } from '../../tree.ts';
 import { isClassed } from '../filter/classed.ts';
 import { accessFor, type Predicate } from '../filter/filter.ts';
 import { fieldsReadByAll } from '../filter/reads.ts';
@@ -28,7 +29,15 @@ import {
   usefulTimes,
   withEvents,
 } from './report-ids.ts';
-import { ReportSieve, type SieveTests, sieveTests } from './report-sieve.ts';
+import { ReportSieve, type SieveTests, sieveTests, type TakeReport } from './report-sieve.ts';
+
+/** What is known of the reports that a cursor looks at. */
+interface Known {
+  /** A glance at one has all that is read of it. */
+  readonly isGlance: boolean;
+  /** They are of kinds that pass the conditions that kinds decide. */
+  readonly areOfKind: boolean;
+}
 
 /** The reports of so few nodes are read sooner than it is found out what their marks tell. */
 const UNSIFTED_NODES = 8;
@@ -61,14 +70,19 @@ export class ReportSource {
     const nodes = yield* this.#nodesOf(row);
     const order = behind === null ? null : this.#order;
     let path = this.#path(row, nodes, order);
-    const sieve = !isNarrow(nodes, view) && areMany(path) ? ReportSieve.of(row, nodes, this.#tests) : null;
+    const isSifted = !isNarrow(nodes, view) && areMany(path);
+    const sieve = isSifted ? ReportSieve.of(row, nodes, this.#tests) : null;
     const inOrder = orderOfPath(path);
     if (inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true) path = this.#path(row, nodes, null);
     this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const all = reportIds(path, nodes, row, behind);
     const having = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
     const ids = behind?.isByPlace === true ? notBehind(having, path, row, behind) : having;
-    const open = this.#reportCursors(row, path, isGlance && areMany(path) && this.#areTestsKept);
+    const open = this.#reportCursors(row, path, {
+      isGlance: isGlance && areMany(path) && this.#areTestsKept,
+      // The sieve passes no other kinds.
+      areOfKind: isSifted && view.reports.areToldApart,
+    });
     return open(sieve === null ? ids : sieve.filter(ids), nodes, behind);
   }
 
@@ -102,20 +116,34 @@ export class ReportSource {
    * them are told side by side, or few are looked at anyway.
    */
   *times(moment: Moment, times: Float64Array): Generator<undefined, number | null> {
-    const { ctx, parts, mixed } = this.#selected;
-    if (mixed !== null) return null;
+    const { ctx, parts } = this.#selected;
+    const { least: timeOf } = BETWEEN[moment];
     let length = 0;
+    let areTold = true;
     for (const part of parts) {
       const row = new Row(ctx.view(part), part);
       const nodes = yield* this.#nodesOf(row);
       const { kind } = this.#path(row, nodes, null);
-      const isAny = kind === 'all' || kind === 'time';
-      const sieve = isAny ? ReportSieve.exact(row, nodes, this.#tests) : null;
-      const end = sieve && (yield* sieve.times(moment, row.view.reports.ids(), times, length, () => ctx.tick()));
-      if (end === null) return null;
-      length = end;
+      const sieve = kind === 'all' || kind === 'time' ? this.exactSieve(row, nodes) : null;
+      if (sieve === null) return null;
+      const take: TakeReport = (_, moments, place) => {
+        if (moments.has(place)) times[length++] = timeOf(moments, place);
+        else areTold = false;
+      };
+      yield* sieve.each(row.view.reports.ids(), take, () => ctx.tick());
+      if (!areTold) return null;
     }
     return length;
+  }
+
+  /** Whether so many reports are within the times that are asked for that all are looked at, whatever else is asked. */
+  areManyWithin(row: Row, nodes: NodeSet | null): boolean {
+    return this.#path(row, nodes, null).kind === 'all';
+  }
+
+  /** One that passes the rows, which are reports, and none but those beside them whose times are not told. null: there is none. `nodes`: null: any. */
+  exactSieve(row: Row, nodes: NodeSet | null): ReportSieve | null {
+    return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.#tests) : null;
   }
 
   /** What is told side by side of the conditions on reports and on their events. */
@@ -128,9 +156,9 @@ export class ReportSource {
   #reportCursors(
     row: Row,
     path: ReportPath,
-    isGlance: boolean,
+    { isGlance, areOfKind }: Known,
   ): (ids: Iterable<ReportId>, nodes: NodeSet | null, behind: Behind | null) => ReportCursor {
-    const report = this.#reportTest(path);
+    const report = this.#reportTest(path, areOfKind);
     const sub = this.#subTest();
     const skip = this.#selected.isWithinReports ? skipByTime(this.#selected.split.sub, path) : null;
     const { subs } = this.#selected;
@@ -165,7 +193,7 @@ export class ReportSource {
   /** Opens the rows of a node's reports, as they came. */
   ofNodes(row: Row): (node: NodeId) => ReportCursor {
     const path = this.#pathByNode;
-    const open = this.#reportCursors(row, path, false);
+    const open = this.#reportCursors(row, path, { isGlance: false, areOfKind: false });
     let sieve: ReportSieve | null = null;
     let opened = 0;
     const idsOf = (node: NodeId): Iterable<ReportId> => {
@@ -211,13 +239,13 @@ export class ReportSource {
     });
   }
 
-  /** What the path does not say of the reports. */
-  #reportTest(path: ReportPath): Predicate | null {
-    const rest =
-      path.kind === 'latest'
-        ? this.#selected.split.item.filter((filter) => !asksForLatest(filter))
-        : this.#selected.split.item;
-    return rest.length === this.#selected.split.item.length ? this.#selected.item : this.#selected.compiled(rest);
+  /** What the path, and the sieve, do not say of the reports. */
+  #reportTest(path: ReportPath, areOfKind: boolean): Predicate | null {
+    const { split, scope, item } = this.#selected;
+    const isSaid = (filter: Filter): boolean =>
+      (path.kind === 'latest' && asksForLatest(filter)) || (areOfKind && isClassed(filter, scope, KIND_PLACES));
+    const rest = split.item.filter((filter) => !isSaid(filter));
+    return rest.length === split.item.length ? item : this.#selected.compiled(rest);
   }
 
   #subTest(): Predicate | null {
