@@ -21,6 +21,7 @@ import { KindCounts } from './reports/report-kinds.ts';
 import { MarkWriter } from './reports/report-marks.ts';
 import { MomentWriter } from './reports/report-moments.ts';
 import { PeriodCounts } from './reports/report-periods.ts';
+import { ReportZones } from './reports/report-zones.ts';
 import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, STATE, type State } from './state.ts';
 
@@ -61,6 +62,9 @@ export class PartitionStore {
 
   /** The state that was read last, and its bytes. */
   #seen: { readonly bytes: Buffer; readonly state: State } | null = null;
+
+  /** What the thread knows of the times of blocks of reports. */
+  readonly reportZones = new ReportZones();
 
   /** Fact paths that are in the registry: spares the writer a look for each leaf of a new fact. */
   readonly knownPaths = new KnownPaths();

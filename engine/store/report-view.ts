@@ -13,6 +13,7 @@ import { ReportMarks } from './reports/report-marks.ts';
 import { ReportMoments } from './reports/report-moments.ts';
 import { type ReportPeriod, readPeriods } from './reports/report-periods.ts';
 import type { KnownTimes } from './reports/report-times.ts';
+import type { ReportZones } from './reports/report-zones.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Epoch ms, inclusive. */
@@ -29,6 +30,7 @@ export class ReportView implements EventSource {
   #marks: ReportMarks | null = null;
   #moments: ReportMoments | null = null;
   #kinds: readonly ReportKind[] | null = null;
+  #least: ReportId | null = null;
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
@@ -76,6 +78,15 @@ export class ReportView implements EventSource {
     return this.#moments;
   }
 
+  /** Between which times blocks of reports are; null: it is not known of this snapshot. `tick` says when to yield. */
+  *zones(tick: () => boolean): Generator<undefined, ReportZones | null> {
+    // Ids that lie far apart would be many blocks.
+    if (!this.#areDense) return null;
+    const { partition, state } = this.#snapshot;
+    const isKnown = yield* partition.reportZones.catchUp(this, state.rewritten.report ?? 0, tick);
+    return isKnown ? partition.reportZones : null;
+  }
+
   /** Whether there are marks of all reports, and all of them are counted in periods. */
   get areMarked(): boolean {
     return this.#first >= this.#snapshot.state.marksSince;
@@ -112,7 +123,8 @@ export class ReportView implements EventSource {
 
   /** The least id; infinite when there are none. */
   get #first(): ReportId {
-    return this.#keys(0, 1)[0] ?? Number.POSITIVE_INFINITY;
+    this.#least ??= this.#keys(0, 1)[0] ?? null;
+    return this.#least ?? Number.POSITIVE_INFINITY;
   }
 
   events(id: ReportId): EventRecord[] {
@@ -161,9 +173,13 @@ export class ReportView implements EventSource {
    * through, as the keys lie among the records, which take longer to be gone through than to be found.
    */
   ids(): ReportIds {
-    const range = this.idRange;
-    const areDense = range.end - range.first <= this.#snapshot.state.counts.reports * COUNTED_EACH;
-    return new ReportIds(() => (areDense ? [range] : this.#rangesOfKeys()));
+    return new ReportIds(() => (this.#areDense ? [this.idRange] : this.#rangesOfKeys()));
+  }
+
+  /** Whether most numbers between the first and the last id have a report. */
+  get #areDense(): boolean {
+    const { first, end } = this.idRange;
+    return end - first <= this.#snapshot.state.counts.reports * COUNTED_EACH;
   }
 
   /** Where the ids of all reports lie. */

@@ -115,11 +115,11 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
     options.onTotal &&
     total === null &&
     tree.limit !== null &&
-    (source.isWithinReports || source.reports.areFoundInOrder)
+    (reached !== null || source.isWithinReports || source.reports.areFoundInOrder)
   ) {
     // So that those behind the page need not be looked at.
-    total = yield* countRows(source);
-    source.trace.rewind();
+    total = yield* countRows(whole);
+    whole.trace.rewind();
     if (total <= tree.offset) {
       options.onTotal(total);
       return;

@@ -338,7 +338,8 @@ function* byMarks(
       if (pair.count === 1 || time > pair.last[i]!) pair.last[i] = time;
     }
   };
-  const sieve = source.reports.exactSieve(row, nodes?.wanted ?? null)!;
+  const zones = yield* row.view.reports.zones(() => ctx.tick());
+  const sieve = source.reports.exactSieve(row, nodes?.wanted ?? null, zones)!;
   yield* sieve.each(row.view.reports.ids(), take, () => ctx.tick());
   const isBare = !byNode && moments.length === 0;
   const reports = kinds.map(({ report }) => (isBare ? () => report : reportsOf(report)));

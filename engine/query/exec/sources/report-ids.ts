@@ -89,18 +89,22 @@ export const COST_SIFTED = 0.015;
 const COST_OPENED = 1;
 const COST_SKIPPED = 0.4;
 
-/** Whether so few reports are within those times that they are better found by the index than by looking at all, or at those with events. */
-export function areFewWithin({ from, to }: TimePath, entity: EntityName, view: View): boolean {
+/**
+ * Whether so few reports are within those times that they are better found by the index than by looking at all, or at those with events.
+ * `sifted`: how many are in blocks of such times; null: that is not known.
+ */
+export function areFewWithin({ from, to }: TimePath, entity: EntityName, view: View, sifted: number | null): boolean {
   const { reports } = view.counts;
   const span = view.reports.timeSpan();
   if (span === null) return true;
   const { first, last } = span;
   const within = Math.min(to ?? last, last) - Math.max(from ?? first, first);
   const share = Math.min(1, Math.max(0, within) / Math.max(1, last - first));
+  const blocked = sifted === null ? 1 : Math.min(1, sifted / Math.max(1, reports));
   const costAll =
     traitsOf(entity).sub === 'event'
-      ? view.reports.set(REPORTS_WITH_EVENTS).length * COST_SKIPPED
-      : reports * (view.reports.areMarked ? COST_SIFTED : COST_OPENED);
+      ? blocked * view.reports.set(REPORTS_WITH_EVENTS).length * COST_SKIPPED
+      : blocked * reports * (view.reports.areMarked ? COST_SIFTED : COST_OPENED);
   return share * (reports * COST_FOUND + costAll) < costAll;
 }
 

@@ -15,6 +15,7 @@ import {
   type ReportMarks,
 } from '../../../store/reports/report-marks.ts';
 import { BETWEEN, type Moment, type MomentBlock, type ReportMoments } from '../../../store/reports/report-moments.ts';
+import type { ReportZones } from '../../../store/reports/report-zones.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { isClassed } from '../filter/classed.ts';
@@ -79,6 +80,8 @@ function textsOf(filter: Filter): { readonly field: string; readonly texts: read
 /** More of the nodes wanted are not told apart here: one in so many is left out. */
 const FEW_OTHERS = 8;
 
+type Kept = Pick<ReportView, 'marks' | 'moments'>;
+
 /** Those of one partition. */
 export class ReportSieve {
   readonly #marks: ReportMarks;
@@ -87,44 +90,69 @@ export class ReportSieve {
   /** Of kinds that do not pass. */
   readonly #failing: KindMarks;
   readonly #tests: SieveTests;
+  /** null: it does not matter, or it is not known, when reports were. */
+  readonly #zones: ReportZones | null;
   /** Places of the reports of a block that are left. */
   readonly #places = new Uint8Array(BLOCK_REPORTS);
 
   private constructor(
-    { marks, moments }: ReportView,
+    { marks, moments }: Kept,
     nodes: NodeSet | null,
-    failing: readonly number[],
+    failing: KindMarks,
     tests: SieveTests,
+    zones: ReportZones | null,
   ) {
     this.#marks = marks;
     this.#moments = moments;
     this.#nodes = nodes;
-    this.#failing = new KindMarks(failing);
+    this.#failing = failing;
     this.#tests = tests;
+    this.#zones = tests.times.length > 0 ? zones : null;
   }
 
-  /** `nodes`: those that reports may be of. null: it would let nearly all pass. */
-  static of(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
+  /** `nodes`: those that reports may be of. `zones`: of the row's partition. null: it would let nearly all pass. */
+  static of(row: Row, nodes: NodeSet | null, tests: SieveTests, zones: ReportZones | null): ReportSieve | null {
     const { view } = row;
     const others = nodes === null ? 0 : view.counts.nodes - nodes.count();
     const wanted = others * FEW_OTHERS > view.counts.nodes ? nodes : null;
-    const failing = tests.kind === null ? [] : failingKinds(tests.kind, row);
+    const failing = failingKinds(tests.kind, row);
     const { texts, events, times } = tests;
     if (wanted === null && failing.length + texts.length + events.length + times.length === 0) return null;
-    return new ReportSieve(view.reports, wanted, failing, tests);
+    return new ReportSieve(view.reports, wanted, new KindMarks(failing), tests, zones);
   }
 
   /** One that passes no other reports, but for those whose times are not told; null: there is none. `nodes`: null: reports of any pass. */
-  static exact(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
+  static exact(row: Row, nodes: NodeSet | null, tests: SieveTests, zones: ReportZones | null): ReportSieve | null {
     const { reports } = row.view;
     if (!tests.isExact || !reports.areToldApart) return null;
-    return new ReportSieve(reports, nodes, tests.kind === null ? [] : failingKinds(tests.kind, row), tests);
+    return new ReportSieve(reports, nodes, new KindMarks(failingKinds(tests.kind, row)), tests, zones);
   }
 
   passes(id: ReportId): boolean {
     if (id < this.#marks.since) return true;
+    if (!this.#isWithin(blockOf(id))) return false;
     this.#places[0] = placeIn(id);
     return this.#sift(blockOf(id), 1) === 1;
+  }
+
+  /** How many of the range are in blocks that may have reports of the times that are asked for; null: that is not known. */
+  within({ first, end }: IdRange): number | null {
+    if (this.#zones === null) return null;
+    let blocks = 0;
+    for (let number = blockOf(first); number * BLOCK_REPORTS < end; number++) if (this.#isWithin(number)) blocks++;
+    return blocks * BLOCK_REPORTS;
+  }
+
+  /** Whether the block may have reports of the times that are asked for. */
+  #isWithin(number: number): boolean {
+    const zones = this.#zones;
+    if (zones === null) return true;
+    const { times } = this.#tests;
+    for (let i = 0; i < times.length; i++) {
+      const { moment, from, to } = times[i]!;
+      if (zones.greatest(moment, number) < from || zones.least(moment, number) > to) return false;
+    }
+    return true;
   }
 
   /** Of so many places in the block, those that pass are left: how many. */
@@ -162,14 +190,32 @@ export class ReportSieve {
 
   /** Whether so few reports pass that they are found sooner among all than, in an order of times or of nodes, as many of them as that. */
   leavesFew(rows: number, view: View): boolean {
-    const { first, end } = view.reports.idRange;
-    const all = end - first;
+    const range = view.reports.idRange;
+    const all = range.end - range.first;
     if (all < ALL_MIN) return false;
+    const few = this.#estimate(range);
+    // Who walks in an order of times meets those of the times that are asked for first.
+    const among = this.#tests.times.length === 0 ? few : this.#withoutTimes().#estimate(range);
+    const walked = Math.min(1, rows / among) * all;
+    return (this.within(range) ?? all) * COST_SIFTED + few * COST_OPENED < walked * COST_FOUND;
+  }
+
+  /** How many reports of the range pass, told from some blocks of them. */
+  #estimate({ first, end }: IdRange): number {
+    const all = end - first;
+    const step = Math.max(BLOCK_REPORTS, Math.floor(all / SAMPLED_BLOCKS));
     let passing = 0;
-    for (let i = 0; i < SAMPLES; i++) if (this.passes(first + Math.floor((i * all) / SAMPLES))) passing++;
-    const few = (Math.max(passing, 1 / 2) * all) / SAMPLES;
-    const walked = Math.min(1, rows / few) * all;
-    return all * COST_SIFTED + few * COST_OPENED < walked * COST_FOUND;
+    let looked = 0;
+    for (let id = first; id < end; id += step) {
+      passing += id < this.#marks.since ? 1 : this.#siftBlock(id, end);
+      looked += id < this.#marks.since ? 1 : Math.min(end - id, BLOCK_REPORTS - placeIn(id));
+    }
+    return (Math.max(passing, 1 / 2) * all) / looked;
+  }
+
+  #withoutTimes(): ReportSieve {
+    const kept = { marks: this.#marks, moments: this.#moments };
+    return new ReportSieve(kept, this.#nodes, this.#failing, { ...this.#tests, times: [] }, null);
   }
 
   /** Between those that pass NO_REPORT now and then. */
@@ -204,6 +250,7 @@ export class ReportSieve {
 
   /** Of the ids from `id` on that are below `end`, as far as the block goes: how many pass. */
   #siftBlock(id: ReportId, end: ReportId): number {
+    if (!this.#isWithin(blockOf(id))) return 0;
     const first = placeIn(id);
     const count = Math.min(end - id, BLOCK_REPORTS - first);
     for (let i = 0; i < count; i++) this.#places[i] = first + i;
@@ -217,17 +264,21 @@ export class ReportSieve {
   *each(ids: ReportIds, take: TakeReport, tick: () => boolean): Generator<undefined, void> {
     for (const { first, end } of ids.ranges()) {
       for (let id = first; id < end; id = (blockOf(id) + 1) * BLOCK_REPORTS) {
-        const number = blockOf(id);
-        const left = this.#siftBlock(id, end);
-        if (left > 0) {
-          const [marks, moments] = [this.#marks.blocks.at(number), this.#moments.blocks.at(number)];
-          for (let i = 0; i < left; i++) {
-            const place = this.#places[i]!;
-            take(marks, moments, place, number * BLOCK_REPORTS + place);
-          }
-        }
+        this.take(id, end, take);
         if (tick()) yield;
       }
+    }
+  }
+
+  /** The same for the ids from `id` on that are below `end`, as far as the block goes. */
+  take(id: ReportId, end: ReportId, take: TakeReport): void {
+    const left = this.#siftBlock(id, end);
+    if (left === 0) return;
+    const number = blockOf(id);
+    const [marks, moments] = [this.#marks.blocks.at(number), this.#moments.blocks.at(number)];
+    for (let i = 0; i < left; i++) {
+      const place = this.#places[i]!;
+      take(marks, moments, place, number * BLOCK_REPORTS + place);
     }
   }
 }
@@ -239,8 +290,8 @@ const BLOCKS_PER_STEP = 32;
 
 /** Fewer reports are not worth the question. */
 const ALL_MIN = 512;
-/** Reports from which the share of those that pass is told. */
-const SAMPLES = 256;
+/** From so many blocks the share of those that pass is told. */
+const SAMPLED_BLOCKS = 16;
 /** Microseconds, measured: what is done of a report that is left and put in order. */
 const COST_OPENED = 3;
 
@@ -260,7 +311,8 @@ function kept(places: Uint8Array, count: number, passes: (place: number) => bool
 }
 
 /** Marks of which no kind can pass. */
-function failingKinds(test: Predicate, row: Row): readonly number[] {
+function failingKinds(test: Predicate | null, row: Row): readonly number[] {
+  if (test === null) return [];
   const verdicts = new Map<number, boolean>();
   for (const { mark, report } of row.view.reports.kindsOfMarked()) {
     row.body = report;

@@ -4,7 +4,7 @@
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
-import { BETWEEN, type Moment } from '../../../store/reports/report-moments.ts';
+import type { ReportZones } from '../../../store/reports/report-zones.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { isClassed } from '../filter/classed.ts';
@@ -17,6 +17,7 @@ import { asksForLatest, orderOfPath, type PageOrder, type ReportPath, reportPath
 import { isKept } from '../row/access.ts';
 import { Row } from '../row/row.ts';
 import type { Cursor } from './cursor.ts';
+import { BlocksInOrder, type FirstTimes, firstTimes, type TimesWanted } from './first-times.ts';
 import { ReportCursor } from './report-cursor.ts';
 import {
   areFew,
@@ -29,7 +30,7 @@ import {
   usefulTimes,
   withEvents,
 } from './report-ids.ts';
-import { ReportSieve, type SieveTests, sieveTests, type TakeReport } from './report-sieve.ts';
+import { ReportSieve, type SieveTests, sieveTests } from './report-sieve.ts';
 
 /** What is known of the reports that a cursor looks at. */
 interface Known {
@@ -69,11 +70,13 @@ export class ReportSource {
     const { view } = row;
     const nodes = yield* this.#nodesOf(row);
     const order = behind === null ? null : this.#order;
-    let path = this.#path(row, nodes, order);
+    const zones = yield* this.#zones(row);
+    const sieved = ReportSieve.of(row, nodes, this.#tests, zones);
+    let path = this.#path(row, nodes, order, sieved);
     const isSifted = !isNarrow(nodes, view) && areMany(path);
-    const sieve = isSifted ? ReportSieve.of(row, nodes, this.#tests) : null;
+    const sieve = isSifted ? sieved : null;
     const inOrder = orderOfPath(path);
-    if (inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true) path = this.#path(row, nodes, null);
+    if (inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true) path = this.#path(row, nodes, null, sieve);
     this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const all = reportIds(path, nodes, row, behind);
     const having = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
@@ -95,13 +98,14 @@ export class ReportSource {
     return this.#selected.selection.byNode !== undefined;
   }
 
-  #path({ view }: Row, nodes: NodeSet | null, order: PageOrder | null): ReportPath {
+  /** `sieve`: tells how many reports are in blocks of the times that are asked for; null: that is not known. */
+  #path({ view }: Row, nodes: NodeSet | null, order: PageOrder | null, sieve: ReportSieve | null): ReportPath {
     return reportPath(this.#selected.entity, [...this.#selected.split.item, ...this.#selected.split.sub], {
       narrow: isNarrow(nodes, view),
       isByNode: this.#isByNode,
       order,
       times: (clock) => usefulTimes(view, clock),
-      areFew: (times) => areFewWithin(times, this.#selected.entity, view),
+      areFew: (times) => areFewWithin(times, this.#selected.entity, view, sieve?.within(view.reports.idRange) ?? null),
     });
   }
 
@@ -111,39 +115,40 @@ export class ReportSource {
     return parts.reduce((sum, part) => sum + ctx.view(part).counts.reports, 0);
   }
 
+  /** Between which times blocks of the row's partition are; null: it does not matter, or is not known. */
+  *#zones({ view }: Row): Generator<undefined, ReportZones | null> {
+    const { ctx } = this.#selected;
+    return this.#tests.times.length > 0 ? yield* view.reports.zones(() => ctx.tick()) : null;
+  }
+
   /**
-   * Puts that time of all rows, which are reports, into `times`, in no order, where there is room for all reports: how many. null: not all of
-   * them are told side by side, or few are looked at anyway.
+   * That time of the rows, which are reports: of all of them, or of those that come first and some more. The memory is held until the caller gives
+   * it back. null: times are not told side by side of all, or few are looked at anyway.
    */
-  *times(moment: Moment, times: Float64Array): Generator<undefined, number | null> {
+  *times(order: TimesWanted): Generator<undefined, FirstTimes | null> {
     const { ctx, parts } = this.#selected;
-    const { least: timeOf } = BETWEEN[moment];
-    let length = 0;
-    let areTold = true;
+    const turns = { tick: () => ctx.tick(), hold: (bytes: number) => ctx.hold(bytes, 'order') };
+    const blocks: BlocksInOrder[] = [];
     for (const part of parts) {
       const row = new Row(ctx.view(part), part);
       const nodes = yield* this.#nodesOf(row);
-      const { kind } = this.#path(row, nodes, null);
-      const sieve = kind === 'all' || kind === 'time' ? this.exactSieve(row, nodes) : null;
-      if (sieve === null) return null;
-      const take: TakeReport = (_, moments, place) => {
-        if (moments.has(place)) times[length++] = timeOf(moments, place);
-        else areTold = false;
-      };
-      yield* sieve.each(row.view.reports.ids(), take, () => ctx.tick());
-      if (!areTold) return null;
+      const { kind } = this.#path(row, nodes, null, null);
+      const zones = yield* row.view.reports.zones(turns.tick);
+      const sieve = kind === 'all' || kind === 'time' ? this.exactSieve(row, nodes, zones) : null;
+      if (sieve === null || zones === null) return null;
+      blocks.push(new BlocksInOrder(row.view.reports.idRange, zones, sieve, order));
     }
-    return length;
+    return yield* firstTimes(blocks, order, turns);
   }
 
   /** Whether so many reports are within the times that are asked for that all are looked at, whatever else is asked. */
   areManyWithin(row: Row, nodes: NodeSet | null): boolean {
-    return this.#path(row, nodes, null).kind === 'all';
+    return this.#path(row, nodes, null, null).kind === 'all';
   }
 
   /** One that passes the rows, which are reports, and none but those beside them whose times are not told. null: there is none. `nodes`: null: any. */
-  exactSieve(row: Row, nodes: NodeSet | null): ReportSieve | null {
-    return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.#tests) : null;
+  exactSieve(row: Row, nodes: NodeSet | null, zones: ReportZones | null): ReportSieve | null {
+    return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.#tests, zones) : null;
   }
 
   /** What is told side by side of the conditions on reports and on their events. */
@@ -186,7 +191,7 @@ export class ReportSource {
     const { ctx, parts } = this.#selected;
     return parts.every((part) => {
       const view = ctx.view(part);
-      return ReportSieve.of(new Row(view, part), null, this.#tests)?.leavesFew(rows, view) === true;
+      return ReportSieve.of(new Row(view, part), null, this.#tests, null)?.leavesFew(rows, view) === true;
     });
   }
 
@@ -199,7 +204,7 @@ export class ReportSource {
     const idsOf = (node: NodeId): Iterable<ReportId> => {
       if (path.kind === 'latest') return latestOf(node, row);
       const ids = row.view.reports.ofNode(node);
-      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.#tests);
+      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.#tests, null);
       return sieve === null ? ids : sieve.filter(ids);
     };
     return (node) => open(idsOf(node), null, null);

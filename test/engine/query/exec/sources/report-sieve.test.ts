@@ -241,7 +241,7 @@ describe('reports told from their marks', () => {
       return /"reports":"(\w+)"/.exec(JSON.stringify(plan))?.[1];
     };
     assert.equal(pathOf(['=', 'transaction_uuid', uuid(5)]), 'all');
-    assert.equal(pathOf(['=', 'noop', false]), 'time');
+    assert.equal(pathOf(['=', 'configuration_version', '2']), 'time');
   });
 
   it('also when reports and events have gone', () => {

@@ -1,0 +1,139 @@
+// The times of reports that come first in the order of a time. Blocks of reports lie between known times (store/reports/report-zones.ts), so that only
+// those are read that may have some of these.
+
+import { nthOf } from '../../../nth.ts';
+import type { IdRange } from '../../../store/report-view.ts';
+import { BLOCK_REPORTS, blockOf } from '../../../store/reports/report-blocks.ts';
+import { BETWEEN, type Moment } from '../../../store/reports/report-moments.ts';
+import type { ReportZones } from '../../../store/reports/report-zones.ts';
+import type { ReportSieve, TakeReport } from './report-sieve.ts';
+
+export interface TimesWanted {
+  readonly moment: Moment;
+  readonly descending: boolean;
+  /** How many rows lead to the end of the page. */
+  readonly rows: number;
+}
+
+/** The reports of one partition. Of two blocks, or two times, the one with the greater score comes first. */
+export class BlocksInOrder {
+  readonly #range: IdRange;
+  readonly #sieve: ReportSieve;
+  readonly #first: number;
+  /** By block: what none of its reports is before. */
+  readonly scores: Float64Array;
+
+  constructor(range: IdRange, zones: ReportZones, sieve: ReportSieve, { moment, descending }: TimesWanted) {
+    this.#range = range;
+    this.#sieve = sieve;
+    this.#first = blockOf(range.first);
+    const { first, end } = range;
+    this.scores = new Float64Array(end > first ? blockOf(end - 1) - this.#first + 1 : 0);
+    for (let i = 0; i < this.scores.length; i++) {
+      const number = this.#first + i;
+      this.scores[i] = descending ? zones.greatest(moment, number) : -zones.least(moment, number);
+    }
+  }
+
+  /** Calls with those of the block's reports that pass. */
+  take(index: number, take: TakeReport): void {
+    const { first, end } = this.#range;
+    this.#sieve.take(Math.max(first, (this.#first + index) * BLOCK_REPORTS), end, take);
+  }
+}
+
+/** So many blocks are read first, and each time so many times as many. */
+const BLOCKS_FIRST = 8;
+const BLOCKS_MORE = 4;
+const TIMES_FIRST = 1024;
+
+export interface FirstTimes {
+  /** In no order. */
+  readonly times: Float64Array;
+  /** Whether there are no others. */
+  readonly areAll: boolean;
+}
+
+/** What is told of time, and of memory for the times, which its caller gives back. */
+interface Turns {
+  tick(): boolean;
+  hold(bytes: number): void;
+}
+
+/** Times of reports that pass, at least of those that come first. null: some of which no time is told are among them. */
+export function* firstTimes(
+  partitions: readonly BlocksInOrder[],
+  { moment, descending, rows }: TimesWanted,
+  turns: Turns,
+): Generator<undefined, FirstTimes | null> {
+  const tick = (): boolean => turns.tick();
+  const { least: timeOf } = BETWEEN[moment];
+  const found = new Floats((bytes) => turns.hold(bytes));
+  let areTold = true;
+  const take: TakeReport = (_, moments, place) => {
+    if (moments.has(place)) found.push(timeOf(moments, place));
+    else areTold = false;
+  };
+  const scores = joined(partitions.map((blocks) => blocks.scores));
+  /** The least score that has been read; NaN: none was. */
+  let above = Number.NaN;
+  for (let wanted = BLOCKS_FIRST; ; wanted *= BLOCKS_MORE) {
+    const isLast = wanted >= scores.length;
+    const down = isLast ? Number.NEGATIVE_INFINITY : yield* nthOf(scores, scores.length - wanted, tick);
+    // Of the blocks that are not read.
+    let next = Number.NEGATIVE_INFINITY;
+    for (const blocks of partitions) {
+      for (let i = 0; i < blocks.scores.length; i++) {
+        const score = blocks.scores[i]!;
+        if (score < down) next = Math.max(next, score);
+        else if (Number.isNaN(above) || score < above) {
+          blocks.take(i, take);
+          if (tick()) yield;
+        }
+      }
+    }
+    if (!areTold) return null;
+    const times = found.all;
+    if (isLast) return { times, areAll: true };
+    above = down;
+    if (times.length < rows) continue;
+    const last = yield* nthOf(times, descending ? times.length - rows : rows - 1, tick);
+    if ((descending ? last : -last) >= next) return { times, areAll: false };
+  }
+}
+
+function joined(lists: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(lists.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const list of lists) {
+    all.set(list, at);
+    at += list.length;
+  }
+  return all;
+}
+
+/** Numbers that become more. */
+class Floats {
+  readonly #hold: (bytes: number) => void;
+  #room = new Float64Array(0);
+  #length = 0;
+
+  constructor(hold: (bytes: number) => void) {
+    this.#hold = hold;
+  }
+
+  push(number: number): void {
+    if (this.#length === this.#room.length) {
+      const longer = new Float64Array(Math.max(TIMES_FIRST, this.#length * 2));
+      this.#hold(longer.byteLength - this.#room.byteLength);
+      longer.set(this.#room);
+      this.#room = longer;
+    }
+    this.#room[this.#length++] = number;
+  }
+
+  /** Those that there are, until there are more. */
+  get all(): Float64Array {
+    return this.#room.subarray(0, this.#length);
+  }
+}

@@ -1,0 +1,106 @@
+// Between which times the reports of a block are, so that blocks without any of the times that are asked for are not read, and those that come first
+// in the order of a time are found. A thread keeps it of a partition for its next queries: some bytes a block, and of blocks that no report joins any
+// more, so that it stays true for later snapshots: reports that go, and events that are dropped, leave it wider than it need be.
+
+import { BLOCK_REPORTS, blockOf } from './report-blocks.ts';
+import type { MarkBlock, ReportMarks } from './report-marks.ts';
+import { BETWEEN, type Moment, type MomentBlock, type ReportMoments } from './report-moments.ts';
+
+const MOMENTS = Object.keys(BETWEEN) as readonly Moment[];
+/** Numbers a block: the least and the greatest of each moment. */
+const NUMBERS = MOMENTS.length * 2;
+const PLACE: Readonly<Record<Moment, number>> = Object.fromEntries(
+  MOMENTS.map((moment, i) => [moment, i * 2]),
+) as Record<Moment, number>;
+const FIRST_BLOCKS = 64;
+
+/** What is read of a partition's reports. */
+interface Blocks {
+  readonly marks: ReportMarks;
+  readonly moments: ReportMoments;
+  readonly idRange: { readonly first: number; readonly end: number };
+}
+
+/** By number of a block; between any times where nothing is known of one. */
+export class ReportZones {
+  /** The first block that is known, and the one behind the last. */
+  #first = 0;
+  #end = 0;
+  #bounds = new Float64Array(FIRST_BLOCKS * NUMBERS);
+  /** How many reports had been changed or had gone when the last block was read. */
+  #asOf = 0;
+
+  /**
+   * Reads the blocks that are not known yet, as far as they are full. `gone`: how many reports had been changed or had gone by the snapshot.
+   * `tick` says when to yield. Returns whether what is known is true of the snapshot: what is read of a later one may lack what has gone since.
+   */
+  *catchUp({ marks, moments, idRange }: Blocks, gone: number, tick: () => boolean): Generator<undefined, boolean> {
+    const first = blockOf(Math.min(idRange.first, idRange.end));
+    const end = Math.floor(idRange.end / BLOCK_REPORTS);
+    this.#begin(first);
+    while (this.#end < end) {
+      const number = this.#end;
+      const isKnown = Math.max(number * BLOCK_REPORTS, idRange.first) >= marks.since;
+      this.#asOf = Math.max(this.#asOf, gone);
+      this.#add(isKnown ? marks.blocks.at(number) : null, moments.blocks.at(number));
+      if (tick()) yield;
+    }
+    return gone >= this.#asOf;
+  }
+
+  least(moment: Moment, number: number): number {
+    return this.#has(number) ? this.#bounds[this.#at(number) + PLACE[moment]]! : Number.NEGATIVE_INFINITY;
+  }
+
+  greatest(moment: Moment, number: number): number {
+    return this.#has(number) ? this.#bounds[this.#at(number) + PLACE[moment] + 1]! : Number.POSITIVE_INFINITY;
+  }
+
+  #has(number: number): boolean {
+    return number >= this.#first && number < this.#end;
+  }
+
+  #at(number: number): number {
+    return (number - this.#first) * NUMBERS;
+  }
+
+  /** Blocks before the first one have gone: they are forgotten once they are most of those that are known. */
+  #begin(first: number): void {
+    if (first - this.#first <= this.#end - first) return;
+    const left = Math.max(0, this.#end - first);
+    this.#bounds = this.#bounds.slice(this.#at(this.#end - left), this.#at(this.#end));
+    this.#first = first;
+    this.#end = first + left;
+  }
+
+  /** Of the next block. `marks`: null: of some of its reports nothing is known. */
+  #add(marks: MarkBlock | null, moments: MomentBlock): void {
+    const at = this.#at(this.#end++);
+    if (at + NUMBERS > this.#bounds.length) {
+      const longer = new Float64Array(Math.max(FIRST_BLOCKS * NUMBERS, at * 2));
+      longer.set(this.#bounds);
+      this.#bounds = longer;
+    }
+    const bounds = this.#bounds.subarray(at, at + NUMBERS);
+    for (let i = 0; i < NUMBERS; i++) bounds[i] = i % 2 === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+    if (marks !== null && isAllTold(marks, moments)) {
+      for (const [i, moment] of MOMENTS.entries()) span(moment, marks, moments, bounds, i * 2);
+    } else for (let i = 0; i < NUMBERS; i++) bounds[i] = -bounds[i]!;
+  }
+}
+
+function isAllTold(marks: MarkBlock, moments: MomentBlock): boolean {
+  for (let place = 0; place < BLOCK_REPORTS; place++) if (marks.node(place) !== 0 && !moments.has(place)) return false;
+  return true;
+}
+
+/** Widens the two numbers from `at` on. */
+function span(moment: Moment, marks: MarkBlock, moments: MomentBlock, bounds: Float64Array, at: number): void {
+  const { least, greatest } = BETWEEN[moment];
+  for (let place = 0; place < BLOCK_REPORTS; place++) {
+    if (marks.node(place) === 0) continue;
+    const [low, high] = [least(moments, place), greatest(moments, place)];
+    if (low < bounds[at]!) bounds[at] = low;
+    if (high > bounds[at + 1]!) bounds[at + 1] = high;
+  }
+}
