@@ -103,7 +103,8 @@ const constant = (truth: Truth): Predicate => ({ deps: 0, test: () => truth });
 const isNull = (value: Value): value is null => value === null;
 
 function onField(field: string, scope: CompileScope, test: (value: Value) => Truth): Predicate {
-  const { level, value: get, column, stored, isPlain } = accessFor(scope, field);
+  const { level, value: get, column, stored, isPlain, isNothing } = accessFor(scope, field);
+  if (isNothing === true) return constant(test(null));
   if (column !== undefined) return onCodes(new CodedTest(column, judgeOf(test)));
   const ofRow = (row: Row): Truth => test(get(row));
   // Of very many events, and reports, few texts are different, while bodies are looked at once each.

@@ -2,6 +2,7 @@
 // or by an index, of hashes or of producer times, which conditions on other times that lie near them narrow as well. report-ids.ts follows it.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
+import type { Moment } from '../../../store/reports/report-moments.ts';
 import { CLOCK_OF, type Clock, type TimeSpan } from '../../../store/reports/report-times.ts';
 import { type CompareOp, type Filter, pageEnd, type QueryTree } from '../../tree.ts';
 import { equalTo } from '../filter/conditions.ts';
@@ -15,6 +16,8 @@ export interface TimeOrder {
   readonly rows: number;
   /** Of a time of that clock, which lies near it: rows come in that order but for as much. null: of the producer's. */
   readonly clock: Clock | null;
+  /** The time. */
+  readonly moment: Moment;
 }
 
 /** The same by their hashes, for rows that are reports. */
@@ -43,7 +46,9 @@ export function pageOrderOf(tree: QueryTree): PageOrder | null {
   // Few reports have events: those are found sooner by themselves.
   if (field === hash && sub === null) return { by: 'hash', descending, rows };
   const clock = clockOf(entity, field);
-  return clock === null ? null : { by: 'time', descending, rows, clock: clock === 'producer' ? null : clock };
+  const moment = traitsOf(entity).times[field];
+  if (clock === null || moment === undefined) return null;
+  return { by: 'time', descending, rows, clock: clock === 'producer' ? null : clock, moment };
 }
 
 /** What narrows the reports to look at, or puts them in order. */

@@ -54,6 +54,8 @@ export interface Access {
   readonly stored?: StoredPlace;
   /** Of such fields: true where equal values are equal texts (of JSON documents 1 and 1.0 are equal, and two texts). */
   readonly isPlain?: boolean;
+  /** It is null in every row. */
+  readonly isNothing?: true;
   /** Of fields whose value is a text: whether it is that one, without making it; null: there is none. */
   equals?(row: Row, wanted: WantedText): boolean | null;
   /** How the value compares with that one, without making it; not a number where what is stored does not tell. */
@@ -148,7 +150,12 @@ const shownNumber = (level: Level, { shape, of }: Of, number: number, place: num
 });
 
 /** A field that is null in this edition. */
-const nothing = (level: Level): Access => ({ level, value: () => null, write: (_, out) => out.put(NULL) });
+const nothing = (level: Level): Access => ({
+  level,
+  value: () => null,
+  write: (_, out) => out.put(NULL),
+  isNothing: true,
+});
 
 /** A text that is made. */
 const madeText = (level: Level, get: (row: Row) => string | null): Access => ({

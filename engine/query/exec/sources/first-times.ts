@@ -2,49 +2,15 @@
 // those are read that may have some of these.
 
 import { nthOf } from '../../../nth.ts';
-import type { IdRange } from '../../../store/report-view.ts';
-import { BLOCK_REPORTS, blockOf } from '../../../store/reports/report-blocks.ts';
-import { BETWEEN, type Moment } from '../../../store/reports/report-moments.ts';
-import type { ReportZones } from '../../../store/reports/report-zones.ts';
-import type { ReportSieve, TakeReport } from './report-sieve.ts';
+import { BETWEEN } from '../../../store/reports/report-moments.ts';
+import { BLOCKS_FIRST, BLOCKS_MORE, type BlockOrder, type SiftedBlocks } from './blocks-in-order.ts';
+import type { TakeReport } from './report-sieve.ts';
 
-export interface TimesWanted {
-  readonly moment: Moment;
-  readonly descending: boolean;
+export interface TimesWanted extends BlockOrder {
   /** How many rows lead to the end of the page. */
   readonly rows: number;
 }
 
-/** The reports of one partition. Of two blocks, or two times, the one with the greater score comes first. */
-export class BlocksInOrder {
-  readonly #range: IdRange;
-  readonly #sieve: ReportSieve;
-  readonly #first: number;
-  /** By block: what none of its reports is before. */
-  readonly scores: Float64Array;
-
-  constructor(range: IdRange, zones: ReportZones, sieve: ReportSieve, { moment, descending }: TimesWanted) {
-    this.#range = range;
-    this.#sieve = sieve;
-    this.#first = blockOf(range.first);
-    const { first, end } = range;
-    this.scores = new Float64Array(end > first ? blockOf(end - 1) - this.#first + 1 : 0);
-    for (let i = 0; i < this.scores.length; i++) {
-      const number = this.#first + i;
-      this.scores[i] = descending ? zones.greatest(moment, number) : -zones.least(moment, number);
-    }
-  }
-
-  /** Calls with those of the block's reports that pass. */
-  take(index: number, take: TakeReport): void {
-    const { first, end } = this.#range;
-    this.#sieve.take(Math.max(first, (this.#first + index) * BLOCK_REPORTS), end, take);
-  }
-}
-
-/** So many blocks are read first, and each time so many times as many. */
-const BLOCKS_FIRST = 8;
-const BLOCKS_MORE = 4;
 const TIMES_FIRST = 1024;
 
 export interface FirstTimes {
@@ -62,7 +28,7 @@ interface Turns {
 
 /** Times of reports that pass, at least of those that come first. null: some of which no time is told are among them. */
 export function* firstTimes(
-  partitions: readonly BlocksInOrder[],
+  partitions: readonly SiftedBlocks[],
   { moment, descending, rows }: TimesWanted,
   turns: Turns,
 ): Generator<undefined, FirstTimes | null> {

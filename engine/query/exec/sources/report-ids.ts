@@ -44,7 +44,7 @@ function* common(ids: Iterable<ReportId>, sorted: Uint32Array): Generator<Report
   for (const id of ids) {
     at = placeAmong(sorted, id, id < last ? 0 : at);
     last = id;
-    if (sorted[at] === id) yield id;
+    if (id === NO_REPORT || sorted[at] === id) yield id;
   }
 }
 
@@ -81,10 +81,11 @@ export function usefulTimes(view: View, clock: Clock): TimeSpan | null {
 }
 
 /**
- * Microseconds, measured: a report found in the index of times; of those that are outside of given times one told by what is kept side by side,
- * one opened, and one passed over by the times of its events.
+ * Microseconds, measured: a report found in the index of times; one put in order, which is opened for that; of those that are outside of given
+ * times one told by what is kept side by side, one opened, and one passed over by the times of its events.
  */
 export const COST_FOUND = 1;
+export const COST_ORDERED = 3;
 export const COST_SIFTED = 0.015;
 const COST_OPENED = 1;
 const COST_SKIPPED = 0.4;

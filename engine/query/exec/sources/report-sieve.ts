@@ -23,7 +23,7 @@ import { accessFor, type CompileScope, compileFilter, conjunction, type Predicat
 import { TRUE } from '../filter/truth.ts';
 import { rangeOf } from '../plan/report-plan.ts';
 import type { Row } from '../row/row.ts';
-import { COST_FOUND, COST_SIFTED, NO_REPORT, PASSED_PER_STEP } from './report-ids.ts';
+import { COST_FOUND, COST_ORDERED, COST_SIFTED, NO_REPORT, PASSED_PER_STEP } from './report-ids.ts';
 
 /** What nodes, kinds, marks and times tell of a selection's conditions; the same for all partitions. */
 export interface SieveTests {
@@ -136,7 +136,7 @@ export class ReportSieve {
   }
 
   /** How many of the range are in blocks that may have reports of the times that are asked for; null: that is not known. */
-  within({ first, end }: IdRange): number | null {
+  countWithin({ first, end }: IdRange): number | null {
     if (this.#zones === null) return null;
     let blocks = 0;
     for (let number = blockOf(first); number * BLOCK_REPORTS < end; number++) if (this.#isWithin(number)) blocks++;
@@ -195,9 +195,13 @@ export class ReportSieve {
     if (all < ALL_MIN) return false;
     const few = this.#estimate(range);
     // Who walks in an order of times meets those of the times that are asked for first.
-    const among = this.#tests.times.length === 0 ? few : this.#withoutTimes().#estimate(range);
-    const walked = Math.min(1, rows / among) * all;
-    return (this.within(range) ?? all) * COST_SIFTED + few * COST_OPENED < walked * COST_FOUND;
+    const walked = Math.min(1, rows / this.among(range)) * all;
+    return (this.countWithin(range) ?? all) * COST_SIFTED + few * COST_ORDERED < walked * COST_FOUND;
+  }
+
+  /** How many reports pass, whatever times are asked for. */
+  among(range: IdRange): number {
+    return this.#tests.times.length === 0 ? this.#estimate(range) : this.#withoutTimes().#estimate(range);
   }
 
   /** How many reports of the range pass, told from some blocks of them. */
@@ -221,7 +225,7 @@ export class ReportSieve {
   /** Between those that pass NO_REPORT now and then. */
   *filter(ids: Iterable<ReportId>): Generator<ReportId, void, undefined> {
     if (ids instanceof ReportIds) {
-      for (const range of ids.ranges()) yield* this.#within(range);
+      for (const range of ids.ranges()) yield* this.within(range);
       return;
     }
     let looked = 0;
@@ -232,7 +236,7 @@ export class ReportSieve {
   }
 
   /** The same for all numbers of a range: block by block. */
-  *#within({ first, end }: IdRange): Generator<ReportId, void, undefined> {
+  *within({ first, end }: IdRange): Generator<ReportId, void, undefined> {
     const { since } = this.#marks;
     let id = first;
     for (; id < Math.min(since, end); id++) yield id;
@@ -292,8 +296,6 @@ const BLOCKS_PER_STEP = 32;
 const ALL_MIN = 512;
 /** From so many blocks the share of those that pass is told. */
 const SAMPLED_BLOCKS = 16;
-/** Microseconds, measured: what is done of a report that is left and put in order. */
-const COST_OPENED = 3;
 
 function hasOne(marks: MarkBlock, place: number, some: readonly EventMark[]): boolean {
   for (let i = 0; i < some.length; i++) if (marks.hasEvents(place, some[i]!)) return true;

@@ -3,6 +3,8 @@
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
+import { REPORTS_WITH_EVENTS } from '../../../store/records/tables.ts';
+import { BLOCK_REPORTS } from '../../../store/reports/report-blocks.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
 import type { ReportZones } from '../../../store/reports/report-zones.ts';
 import type { View } from '../../../store/view.ts';
@@ -13,16 +15,27 @@ import { fieldsReadByAll } from '../filter/reads.ts';
 import { TRUE } from '../filter/truth.ts';
 import type { Behind } from '../order/behind.ts';
 import type { CompiledSelection } from '../plan/compiled-selection.ts';
-import { asksForLatest, orderOfPath, type PageOrder, type ReportPath, reportPath } from '../plan/report-plan.ts';
+import {
+  asksForLatest,
+  orderOfPath,
+  type PageOrder,
+  type ReportPath,
+  reportPath,
+  type TimeOrder,
+} from '../plan/report-plan.ts';
 import { isKept } from '../row/access.ts';
 import { Row } from '../row/row.ts';
+import { idsInOrder, SiftedBlocks } from './blocks-in-order.ts';
 import type { Cursor } from './cursor.ts';
-import { BlocksInOrder, type FirstTimes, firstTimes, type TimesWanted } from './first-times.ts';
+import { type FirstTimes, firstTimes, type TimesWanted } from './first-times.ts';
 import { ReportCursor } from './report-cursor.ts';
 import {
   areFew,
   areFewWithin,
   areMany,
+  COST_FOUND,
+  COST_ORDERED,
+  COST_SIFTED,
   latestOf,
   notBehind,
   reportIds,
@@ -40,6 +53,10 @@ interface Known {
   readonly areOfKind: boolean;
 }
 
+/** Fewer blocks are not put in order. */
+const BLOCKS_MIN = 8;
+/** Blocks that are read beside those that are full of reports in their order. */
+const BLOCKS_BESIDE = 1.5;
 /** The reports of so few nodes are read sooner than it is found out what their marks tell. */
 const UNSIFTED_NODES = 8;
 
@@ -76,9 +93,14 @@ export class ReportSource {
     const isSifted = !isNarrow(nodes, view) && areMany(path);
     const sieve = isSifted ? sieved : null;
     const inOrder = orderOfPath(path);
-    if (inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true) path = this.#path(row, nodes, null, sieve);
+    const byZones = inOrder?.by === 'time' && this.#areSoonerByBlocks(view, inOrder.rows, sieve) ? zones : null;
+    if (byZones === null && inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true)
+      path = this.#path(row, nodes, null, sieve);
     this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
-    const all = reportIds(path, nodes, row, behind);
+    const all =
+      byZones === null
+        ? reportIds(path, nodes, row, behind)
+        : idsInOrder(view.reports.idRange, byZones, inOrder as TimeOrder, sieve, behind!);
     const having = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
     const ids = behind?.isByPlace === true ? notBehind(having, path, row, behind) : having;
     const open = this.#reportCursors(row, path, {
@@ -86,7 +108,22 @@ export class ReportSource {
       // The sieve passes no other kinds.
       areOfKind: isSifted && view.reports.areToldApart,
     });
-    return open(sieve === null ? ids : sieve.filter(ids), nodes, behind);
+    return open(sieve === null || byZones !== null ? ids : sieve.filter(ids), nodes, behind);
+  }
+
+  /**
+   * Whether blocks in an order of times lead to as many rows as that sooner than the index of these times does: where few reports pass, most of a
+   * block are not opened, where most do, all of it.
+   */
+  #areSoonerByBlocks({ reports }: View, rows: number, sieve: ReportSieve | null): boolean {
+    const { idRange } = reports;
+    const all = idRange.end - idRange.first;
+    if (all < BLOCKS_MIN * BLOCK_REPORTS) return false;
+    const most = this.#selected.isWithinReports ? reports.set(REPORTS_WITH_EVENTS).length : all;
+    const share = Math.min(most, sieve?.among(idRange) ?? all) / all;
+    const walked = Math.min(all, rows / share);
+    const costOfBlock = BLOCK_REPORTS * (COST_SIFTED + share * COST_ORDERED);
+    return (BLOCKS_BESIDE + walked / BLOCK_REPORTS) * costOfBlock < walked * COST_FOUND;
   }
 
   /** The nodes whose reports are wanted; null: all. */
@@ -105,7 +142,8 @@ export class ReportSource {
       isByNode: this.#isByNode,
       order,
       times: (clock) => usefulTimes(view, clock),
-      areFew: (times) => areFewWithin(times, this.#selected.entity, view, sieve?.within(view.reports.idRange) ?? null),
+      areFew: (times) =>
+        areFewWithin(times, this.#selected.entity, view, sieve?.countWithin(view.reports.idRange) ?? null),
     });
   }
 
@@ -118,7 +156,8 @@ export class ReportSource {
   /** Between which times blocks of the row's partition are; null: it does not matter, or is not known. */
   *#zones({ view }: Row): Generator<undefined, ReportZones | null> {
     const { ctx } = this.#selected;
-    return this.#tests.times.length > 0 ? yield* view.reports.zones(() => ctx.tick()) : null;
+    const isTimed = this.#tests.times.length > 0 || this.#order?.by === 'time';
+    return isTimed ? yield* view.reports.zones(() => ctx.tick()) : null;
   }
 
   /**
@@ -128,7 +167,7 @@ export class ReportSource {
   *times(order: TimesWanted): Generator<undefined, FirstTimes | null> {
     const { ctx, parts } = this.#selected;
     const turns = { tick: () => ctx.tick(), hold: (bytes: number) => ctx.hold(bytes, 'order') };
-    const blocks: BlocksInOrder[] = [];
+    const blocks: SiftedBlocks[] = [];
     for (const part of parts) {
       const row = new Row(ctx.view(part), part);
       const nodes = yield* this.#nodesOf(row);
@@ -136,7 +175,7 @@ export class ReportSource {
       const zones = yield* row.view.reports.zones(turns.tick);
       const sieve = kind === 'all' || kind === 'time' ? this.exactSieve(row, nodes, zones) : null;
       if (sieve === null || zones === null) return null;
-      blocks.push(new BlocksInOrder(row.view.reports.idRange, zones, sieve, order));
+      blocks.push(new SiftedBlocks(row.view.reports.idRange, zones, order, sieve));
     }
     return yield* firstTimes(blocks, order, turns);
   }
