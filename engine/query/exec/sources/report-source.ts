@@ -55,6 +55,8 @@ interface Known {
 
 /** Fewer blocks are not put in order. */
 const BLOCKS_MIN = 8;
+/** More of the reports, one in so many, are not walked in an order. */
+const MOST_WALKED = 2;
 /** Blocks that are read beside those that are full of reports in their order. */
 const BLOCKS_BESIDE = 1.5;
 /** The reports of so few nodes are read sooner than it is found out what their marks tell. */
@@ -121,7 +123,9 @@ export class ReportSource {
     if (all < BLOCKS_MIN * BLOCK_REPORTS) return false;
     const most = this.#selected.isWithinReports ? reports.set(REPORTS_WITH_EVENTS).length : all;
     const share = Math.min(most, sieve?.among(idRange) ?? all) / all;
-    const walked = Math.min(all, rows / share);
+    const walked = rows / share;
+    // Where most are walked, no order helps.
+    if (walked * MOST_WALKED > all) return false;
     const costOfBlock = BLOCK_REPORTS * (COST_SIFTED + share * COST_ORDERED);
     return (BLOCKS_BESIDE + walked / BLOCK_REPORTS) * costOfBlock < walked * COST_FOUND;
   }

@@ -171,11 +171,11 @@ it('pages are those of all rows sorted', () => compare(60));
 
 it('few reports are read for those that come first', () => {
   const asked: readonly (readonly [entity: Entity, clause: readonly unknown[], order: string, most: number])[] = [
-    ['events', ['=', 'status', 'failure'], '[{"field":"timestamp","order":"desc"}]', 300],
-    ['events', ['=', 'resource_title', 'b7'], '[{"field":"timestamp","order":"asc"}]', 300],
-    ['reports', ['=', 'configuration_version', '7'], '[{"field":"end_time","order":"desc"}]', 100],
-    ['reports', ['=', 'status', 'failed'], '[{"field":"start_time","order":"desc"}]', 100],
-    ['reports', ['~', 'certname', '^n1'], '[{"field":"receive_time","order":"asc"}]', 100],
+    ['events', ['=', 'status', 'failure'], '[{"field":"timestamp","order":"desc"}]', 400],
+    ['events', ['=', 'resource_title', 'b7'], '[{"field":"timestamp","order":"asc"}]', 400],
+    ['reports', ['=', 'configuration_version', '7'], '[{"field":"end_time","order":"desc"}]', 200],
+    ['reports', ['=', 'status', 'failed'], '[{"field":"start_time","order":"desc"}]', 200],
+    ['reports', ['~', 'certname', '^n1'], '[{"field":"receive_time","order":"asc"}]', 200],
   ];
   for (const [entity, clause, order, most] of asked) {
     const page = { query: JSON.stringify(clause), order_by: order, limit: '10' };
