@@ -9,6 +9,7 @@ import type { Narrowed, Source } from './sources/source.ts';
 const REPORTS_MIN = 512;
 /** A page has to be so many times shorter than all of them. */
 const PAGE_EACH = 4;
+
 /** The rows that may be on the tree's page; null: there is no way to tell that is worth it. */
 export function* timePage(tree: QueryTree, source: Source): Generator<undefined, Narrowed | null> {
   const { limit, offset, orderBy } = tree;

@@ -89,12 +89,13 @@ export class ReportSource {
     const { view } = row;
     const nodes = yield* this.#nodesOf(row);
     const order = behind === null ? null : this.#order;
-    const zones = yield* this.#zones(row);
-    const sieved = ReportSieve.of(row, nodes, this.#tests, zones);
-    let path = this.#path(row, nodes, order, sieved);
+    let path = this.#path(row, nodes, order, null);
     const isSifted = !isNarrow(nodes, view) && areMany(path);
-    const sieve = isSifted ? sieved : null;
+    const zones = isSifted ? yield* this.#zones(row) : null;
+    const sieve = isSifted ? ReportSieve.of(row, nodes, this.#tests, zones) : null;
     const inOrder = orderOfPath(path);
+    // Blocks tell better than the span of all times how many reports are within those that are asked for.
+    if (inOrder === null && zones !== null) path = this.#path(row, nodes, null, sieve);
     const byZones = inOrder?.by === 'time' && this.#areSoonerByBlocks(view, inOrder.rows, sieve) ? zones : null;
     if (byZones === null && inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true)
       path = this.#path(row, nodes, null, sieve);
@@ -176,8 +177,9 @@ export class ReportSource {
       const row = new Row(ctx.view(part), part);
       const nodes = yield* this.#nodesOf(row);
       const { kind } = this.#path(row, nodes, null, null);
+      if (kind !== 'all' && kind !== 'time') return null;
       const zones = yield* row.view.reports.zones(turns.tick);
-      const sieve = kind === 'all' || kind === 'time' ? this.exactSieve(row, nodes, zones) : null;
+      const sieve = this.exactSieve(row, nodes, zones);
       if (sieve === null || zones === null) return null;
       blocks.push(new SiftedBlocks(row.view.reports.idRange, zones, order, sieve));
     }
