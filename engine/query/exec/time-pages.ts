@@ -7,6 +7,8 @@ import type { Narrowed, Source } from './sources/source.ts';
 
 /** Fewer reports are put in order as they are. */
 const REPORTS_MIN = 512;
+/** So many reports are read side by side sooner than one is found in the index of times and put in order. */
+const REPORTS_EACH = 128;
 /** A page has to be so many times shorter than all of them. */
 const PAGE_EACH = 4;
 
@@ -21,7 +23,8 @@ export function* timePage(tree: QueryTree, source: Source): Generator<undefined,
   if (all < REPORTS_MIN || limit * PAGE_EACH > all) return null;
   const { field, descending } = first!;
   const end = pageEnd(tree);
-  const found = yield* reports.times({ moment, descending, rows: end });
+  const areFew = reports.areFoundInOrder && end * REPORTS_EACH < all;
+  const found = yield* reports.times({ moment, descending, rows: end, areFew });
   if (found === null) return null;
   const { times, areAll } = found;
   const count = times.length;

@@ -9,6 +9,8 @@ import type { TakeReport } from './report-sieve.ts';
 export interface TimesWanted extends BlockOrder {
   /** How many rows lead to the end of the page. */
   readonly rows: number;
+  /** They are so few that the index of times leads to them sooner where nearly all reports pass. */
+  readonly areFew: boolean;
 }
 
 const TIMES_FIRST = 1024;

@@ -178,6 +178,7 @@ export class ReportSource {
       const nodes = yield* this.#nodesOf(row);
       const { kind } = this.#path(row, nodes, null, null);
       if (kind !== 'all' && kind !== 'time') return null;
+      if (order.areFew && ReportSieve.of(row, nodes, { ...this.#tests, times: [] }, null) === null) return null;
       const zones = yield* row.view.reports.zones(turns.tick);
       const sieve = this.exactSieve(row, nodes, zones);
       if (sieve === null || zones === null) return null;
