@@ -4,7 +4,7 @@
  * The number that has so many before it in ascending order. Moves the numbers: those before that place are at most as large afterwards, those
  * behind it at least. `tick` says when to yield.
  */
-export function* nthOf(numbers: Float64Array, nth: number, tick: () => boolean): Generator<undefined, number> {
+export function* nthInTurns(numbers: Float64Array, nth: number, tick: () => boolean): Generator<undefined, number> {
   let low = 0;
   let high = numbers.length - 1;
   while (low < high) {
@@ -29,3 +29,9 @@ export function* nthOf(numbers: Float64Array, nth: number, tick: () => boolean):
 
 /** The second in order of three. */
 const middle = (a: number, b: number, c: number): number => Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+
+/** The same at once. */
+export function nthOf(numbers: Float64Array, nth: number): number {
+  const { value } = nthInTurns(numbers, nth, () => false).next();
+  return value!;
+}

@@ -94,8 +94,13 @@ export class ReportView implements EventSource {
 
   /** Whether all reports have marks that tell which kinds they are of. */
   get areToldApart(): boolean {
+    return this.areMarked && this.areKindsMarked;
+  }
+
+  /** Whether no two kinds have the same mark. */
+  get areKindsMarked(): boolean {
     const kinds = this.kindsOfMarked();
-    return this.areMarked && new Set(kinds.map(({ mark }) => mark)).size === kinds.length;
+    return new Set(kinds.map(({ mark }) => mark)).size === kinds.length;
   }
 
   /** Periods of producers' times that have reports within the bounds (epoch ms, inclusive; null: there is none), in their order. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nthOf } from '../../engine/nth.ts';
+import { nthInTurns } from '../../engine/nth.ts';
 import { Random, testSeed } from '../support/random.ts';
 
 function nth(
@@ -10,7 +10,7 @@ function nth(
   place: number,
   isDue = false,
 ): { readonly found: number; readonly pauses: number } {
-  const work = nthOf(Float64Array.from(numbers), place, () => isDue);
+  const work = nthInTurns(Float64Array.from(numbers), place, () => isDue);
   for (let pauses = 0; ; pauses++) {
     const { done, value } = work.next();
     if (done) return { found: value, pauses };

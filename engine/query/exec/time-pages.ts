@@ -1,7 +1,7 @@
 // Pages of reports in the order of a time: times are kept side by side (store/reports/report-moments.ts), and those of the rows that come first, or
 // of all where the page lies deep, tell between which two times it lies, so that few reports are put in order.
 
-import { nthOf } from '../../nth.ts';
+import { nthInTurns } from '../../nth.ts';
 import { type Filter, pageEnd, type QueryTree } from '../tree.ts';
 import type { Narrowed, Source } from './sources/source.ts';
 
@@ -35,8 +35,8 @@ export function* timePage(tree: QueryTree, source: Source): Generator<undefined,
   }
   const last = Math.min(end, count) - 1;
   const [from, to] = descending ? [count - 1 - last, count - 1 - offset] : [offset, last];
-  const least = yield* nthOf(times, from, () => ctx.tick());
-  const greatest = yield* nthOf(times, to, () => ctx.tick());
+  const least = yield* nthInTurns(times, from, () => ctx.tick());
+  const greatest = yield* nthInTurns(times, to, () => ctx.tick());
   let before = 0;
   for (const time of times) if (descending ? time > greatest : time < least) before++;
   giveBack();

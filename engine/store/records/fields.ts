@@ -158,7 +158,8 @@ export class TextRecord {
     this.#base = start + 1 + this.#numbers * 8 + this.#leads.length * (isWide ? 4 : 2);
   }
 
-  /** From here on the record whose texts lie in these bytes, start and end of each in `places` from `first` on. Only texts are read of such a one. */
+  /** From here on the record whose texts lie in these bytes, start and end of each in `places` from `first` on. Its numbers, if they
+   *  are asked for, lie where `start` says. */
   spread(bytes: Buffer, places: Uint32Array, first: number): void {
     this.bytes = bytes;
     this.#places = places;

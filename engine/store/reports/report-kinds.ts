@@ -119,6 +119,10 @@ export class KindMarks {
     this.#places = marks.length > FEW_MARKS ? new Map(marks.map((mark, place) => [mark, place])) : null;
   }
 
+  get length(): number {
+    return this.#marks.length;
+  }
+
   /** The mark's place; -1: it is not among them. */
   indexOf(mark: number): number {
     // A number of 32 bits is put on the heap to be looked for in a map.

@@ -208,16 +208,6 @@ export class ReportMarks {
     return this.#block.kind(this.#place);
   }
 
-  /** `field`: a place in MARKED_TEXTS. */
-  text(field: number): number {
-    return this.#block.text(field, this.#place);
-  }
-
-  /** Whether the report's events may have all that has those bits. */
-  hasEvents(mark: EventMark): boolean {
-    return this.#block.hasEvents(this.#place, mark);
-  }
-
   /** How many reports have some. */
   count(): number {
     let count = 0;
@@ -230,8 +220,8 @@ export class ReportMarks {
   *problems(id: ReportId, report: Marked, kind: number, columns: Buffer | null): Generator<string> {
     if (this.open(id) !== report.nodeId) yield 'node';
     if (this.kind !== kind) yield 'kind';
-    for (let field = 0; field < TEXT_FIELDS.length; field++)
-      if (this.text(field) !== markOfText(report[TEXT_FIELDS[field]!])) yield TEXT_FIELDS[field]!;
-    if (!this.hasEvents(markOfEvents(columns))) yield 'events';
+    for (const [field, name] of TEXT_FIELDS.entries())
+      if (this.#block.text(field, this.#place) !== markOfText(report[name])) yield name;
+    if (!this.#block.hasEvents(this.#place, markOfEvents(columns))) yield 'events';
   }
 }

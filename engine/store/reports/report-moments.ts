@@ -82,7 +82,8 @@ export class MomentBlock implements ReportBlock {
     return this.producer(place) + this.#near[BLOCK_REPORTS * 3 + place]!;
   }
 
-  set(place: number, { producerTimestamp: producer, receiveTime, ...report }: Times): void {
+  set(place: number, report: Times): void {
+    const { producerTimestamp: producer, receiveTime } = report;
     const hasEvents = report.eventCount > 0;
     const near = [
       report.startTime - producer,

@@ -16,9 +16,9 @@ const FAR_MS = HOUR_MS;
 export type Clock = 'run' | 'receipt';
 export const CLOCKS: readonly Clock[] = ['run', 'receipt'];
 
-/** Whose clock tells it; `producer`: that of the index. */
-export const CLOCK_OF: Readonly<Record<Moment, Clock | 'producer'>> = {
-  producer: 'producer',
+/** Whose clock tells it; null: the producer's. */
+export const CLOCK_OF: Readonly<Record<Moment, Clock | null>> = {
+  producer: null,
   receive: 'receipt',
   start: 'run',
   end: 'run',

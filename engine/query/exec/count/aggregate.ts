@@ -101,10 +101,8 @@ export class Grouping {
     const shown = this.#columns.flatMap((column) => column?.access ?? []);
     const keyed = [...shown, ...this.#keys.map((key) => key.access)];
     this.reads = [...keyed, ...this.#args];
-    this.others = [
-      ...keyed,
-      ...args.filter((access, i) => access !== null && momentsOf[i] === null).map((access) => access!),
-    ];
+    const others = args.filter((_, i) => momentsOf[i] === null);
+    this.others = [...keyed, ...others.filter((access) => access !== null)];
     this.isKept = keyed.every((a) => isKept(a, true)) && this.#args.every((a) => isKept(a, false));
     this.itemOnly = this.reads.every((a) => a.level !== 'node' && a.level !== 'row');
     this.isSided = this.reads.every((a) => a.level !== 'row');

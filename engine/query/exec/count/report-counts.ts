@@ -118,8 +118,8 @@ function wayOf(source: Source, { row, times, hours, nodes }: Part, { byNode, byK
   const isTimed = times === null || times.length > 0;
   const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
   const arePlain = !byNode && moments.length === 0;
-  if (hours !== null || (isTimed && arePlain && times !== null && isNearlyAll))
-    return arePlain && times !== null && isNearlyAll && view.reports.areToldApart ? 'periods' : null;
+  const areInPeriods = arePlain && times !== null && isNearlyAll;
+  if (hours !== null || (isTimed && areInPeriods)) return areInPeriods && view.reports.areToldApart ? 'periods' : null;
   if (!isTimed && arePlain && nodes === null) return 'kinds';
   if (!isTimed && arePlain && !byKind && isNearlyAll) return 'without';
   if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
@@ -338,8 +338,9 @@ function* byMarks(
       if (pair.count === 1 || time > pair.last[i]!) pair.last[i] = time;
     }
   };
-  const zones = yield* row.view.reports.zones(() => ctx.tick());
-  const sieve = source.reports.exactSieve(row, nodes?.wanted ?? null, zones)!;
+  const sieve = source.reports.exactSieve(row, nodes?.wanted ?? null)!;
+  const zones = isTimed ? yield* row.view.reports.zones(() => ctx.tick()) : null;
+  if (zones !== null) sieve.know(zones);
   yield* sieve.each(row.view.reports.ids(), take, () => ctx.tick());
   const isBare = !byNode && moments.length === 0;
   const reports = kinds.map(({ report }) => (isBare ? () => report : reportsOf(report)));

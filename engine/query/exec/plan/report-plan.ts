@@ -14,9 +14,7 @@ export interface TimeOrder {
   readonly descending: boolean;
   /** How many of them lead to the end of the page. */
   readonly rows: number;
-  /** Of a time of that clock, which lies near it: rows come in that order but for as much. null: of the producer's. */
-  readonly clock: Clock | null;
-  /** The time. */
+  /** The time. Where it is not the producer's it lies near that: rows come in that order but for as much. */
   readonly moment: Moment;
 }
 
@@ -29,12 +27,6 @@ export interface HashOrder {
 
 export type PageOrder = TimeOrder | HashOrder;
 
-/** null: it is no time that the index of producer times narrows. */
-function clockOf(entity: EntityName, field: string): Clock | 'producer' | null {
-  const moment = traitsOf(entity).times[field];
-  return moment === undefined ? null : CLOCK_OF[moment];
-}
-
 /** The order in which the page of the tree comes, if that is one; null: no such order helps. */
 export function pageOrderOf(tree: QueryTree): PageOrder | null {
   const { entity, limit, orderBy } = tree;
@@ -45,10 +37,8 @@ export function pageOrderOf(tree: QueryTree): PageOrder | null {
   const { hash, sub } = traitsOf(entity);
   // Few reports have events: those are found sooner by themselves.
   if (field === hash && sub === null) return { by: 'hash', descending, rows };
-  const clock = clockOf(entity, field);
   const moment = traitsOf(entity).times[field];
-  if (clock === null || moment === undefined) return null;
-  return { by: 'time', descending, rows, clock: clock === 'producer' ? null : clock, moment };
+  return moment === undefined ? null : { by: 'time', descending, rows, moment };
 }
 
 /** What narrows the reports to look at, or puts them in order. */
@@ -126,7 +116,8 @@ function timePath(entity: EntityName, filters: readonly Filter[], wanted: Report
   const ranges = filters.flatMap((filter) => nearRangeOf(entity, filter, spanOf) ?? []);
   const { from, to } = producerTimes(ranges);
   const inOrder = wanted.order?.by === 'time' ? wanted.order : null;
-  const order = inOrder !== null && inOrder.clock !== null && spanOf(inOrder.clock) === null ? null : inOrder;
+  const clock = inOrder === null ? null : CLOCK_OF[inOrder.moment];
+  const order = clock !== null && spanOf(clock) === null ? null : inOrder;
   if (from === null && to === null && order === null) return null;
   const isNear = Object.keys(near).length > 0;
   return { kind: 'time', from, to, ...(order === null ? {} : { order }), ...(isNear ? { near } : {}) };
@@ -172,9 +163,10 @@ export function nearTimeOf(
   field: string,
   spanOf: (clock: Clock) => TimeSpan | null,
 ): NearTime | null {
-  const clock = clockOf(entity, field);
-  if (clock === 'producer') return { clock: null, span: EXACT };
-  const span = clock === null ? null : spanOf(clock);
+  const moment = traitsOf(entity).times[field];
+  if (moment === undefined) return null;
+  const clock = CLOCK_OF[moment];
+  const span = clock === null ? EXACT : spanOf(clock);
   return span === null ? null : { clock, span };
 }
 

@@ -70,8 +70,7 @@ export class ReportGlance {
 
   /** null: kinds cannot be told apart. */
   static of(view: View, nameOf: (node: NodeId) => string): ReportGlance | null {
-    const glance = new ReportGlance(view, nameOf);
-    return glance.#kinds.size === view.reports.kindsOfMarked().length ? glance : null;
+    return view.reports.areKindsMarked ? new ReportGlance(view, nameOf) : null;
   }
 
   /** Makes that report the present one. Returns its node, 0 where there is no such report, or NOT_KEPT. */

@@ -9,7 +9,7 @@ import type { Moment } from '../../../store/reports/report-moments.ts';
 import type { ReportZones } from '../../../store/reports/report-zones.ts';
 import type { Behind } from '../order/behind.ts';
 import { NO_REPORT } from './report-ids.ts';
-import type { ReportSieve, TakeReport } from './report-sieve.ts';
+import type { ReportSieve } from './report-sieve.ts';
 
 export interface BlockOrder {
   readonly moment: Moment;
@@ -17,11 +17,11 @@ export interface BlockOrder {
 }
 
 /** So many blocks are put in order first, and each time so many times as many. */
-export const BLOCKS_FIRST = 8;
-export const BLOCKS_MORE = 4;
+const BLOCKS_FIRST = 8;
+const BLOCKS_MORE = 4;
 
 /** The blocks of one partition. Of two of them the one with the greater score comes first. */
-class BlocksInOrder {
+export class BlocksInOrder {
   /** By place of a block: what none of its reports is before. */
   readonly scores: Float64Array;
   readonly #range: IdRange;
@@ -44,44 +44,30 @@ class BlocksInOrder {
   }
 }
 
-/** With what tells their reports. */
-export class SiftedBlocks extends BlocksInOrder {
-  readonly #sieve: ReportSieve;
-
-  constructor(range: IdRange, zones: ReportZones, order: BlockOrder, sieve: ReportSieve) {
-    super(range, zones, order);
-    this.#sieve = sieve;
-  }
-
-  /** Calls with those of the block's reports that pass. */
-  take(place: number, take: TakeReport): void {
-    const { first, end } = this.at(place);
-    this.#sieve.take(first, end, take);
-  }
+interface NextBlocks {
+  /** As they lie. */
+  readonly places: number[];
+  /** The greatest score of the blocks that are left. */
+  readonly left: number;
 }
 
-/** Places by their scores, the greatest first: some at a time, as mostly few are asked for. */
-function* placesDown(scores: Float64Array): Generator<number, void, undefined> {
+/** Places of blocks by their scores, the greatest first: some at a time, as mostly few are asked for. */
+export function* blocksDown(scores: Float64Array): Generator<NextBlocks, void, undefined> {
   const room = scores.slice();
+  /** The least score that there was; NaN: there was none. */
   let above = Number.NaN;
-  for (let wanted = BLOCKS_FIRST; ; wanted *= BLOCKS_MORE) {
-    const isLast = wanted >= scores.length;
-    const down = isLast ? Number.NEGATIVE_INFINITY : atOnce(nthOf(room, scores.length - wanted, () => false));
+  for (let wanted = BLOCKS_FIRST; !(above === Number.NEGATIVE_INFINITY); wanted *= BLOCKS_MORE) {
+    const down = wanted >= scores.length ? Number.NEGATIVE_INFINITY : nthOf(room, scores.length - wanted);
     const places: number[] = [];
+    let left = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < scores.length; i++) {
       const score = scores[i]!;
-      if (score >= down && (Number.isNaN(above) || score < above)) places.push(i);
+      if (score < down) left = Math.max(left, score);
+      else if (Number.isNaN(above) || score < above) places.push(i);
     }
-    yield* places.sort((a, b) => scores[b]! - scores[a]! || b - a);
-    if (isLast) return;
+    yield { places, left };
     above = down;
   }
-}
-
-function atOnce<T>(work: Generator<undefined, T>): T {
-  const { done, value } = work.next();
-  if (!done) throw new Error('there was a pause');
-  return value;
 }
 
 /**
@@ -96,12 +82,15 @@ export function* idsInOrder(
   behind: Behind,
 ): Generator<ReportId, void, undefined> {
   const blocks = new BlocksInOrder(range, zones, order);
-  for (const place of placesDown(blocks.scores)) {
-    const score = blocks.scores[place]!;
-    if (behind.hasValue(order.descending ? score : -score)) return;
-    const { first, end } = blocks.at(place);
-    if (sieve === null) for (let id = first; id < end; id++) yield id;
-    else yield* sieve.within({ first, end });
-    yield NO_REPORT;
+  const { scores } = blocks;
+  for (const { places } of blocksDown(scores)) {
+    for (const place of places.sort((a, b) => scores[b]! - scores[a]! || b - a)) {
+      const score = scores[place]!;
+      if (behind.hasValue(order.descending ? score : -score)) return;
+      const { first, end } = blocks.at(place);
+      if (sieve === null) for (let id = first; id < end; id++) yield id;
+      else yield* sieve.within({ first, end });
+      yield NO_REPORT;
+    }
   }
 }

@@ -1,10 +1,10 @@
 // The times of reports that come first in the order of a time. Blocks of reports lie between known times (store/reports/report-zones.ts), so that only
 // those are read that may have some of these.
 
-import { nthOf } from '../../../nth.ts';
+import { nthInTurns } from '../../../nth.ts';
 import { BETWEEN } from '../../../store/reports/report-moments.ts';
-import { BLOCKS_FIRST, BLOCKS_MORE, type BlockOrder, type SiftedBlocks } from './blocks-in-order.ts';
-import type { TakeReport } from './report-sieve.ts';
+import { type BlockOrder, type BlocksInOrder, blocksDown } from './blocks-in-order.ts';
+import type { ReportSieve, TakeReport } from './report-sieve.ts';
 
 export interface TimesWanted extends BlockOrder {
   /** How many rows lead to the end of the page. */
@@ -28,6 +28,12 @@ interface Turns {
   hold(bytes: number): void;
 }
 
+/** The reports of one partition, and what passes those that are rows. */
+export interface SiftedBlocks {
+  readonly blocks: BlocksInOrder;
+  readonly sieve: ReportSieve;
+}
+
 /** Times of reports that pass, at least of those that come first. null: some of which no time is told are among them. */
 export function* firstTimes(
   partitions: readonly SiftedBlocks[],
@@ -42,42 +48,41 @@ export function* firstTimes(
     if (moments.has(place)) found.push(timeOf(moments, place));
     else areTold = false;
   };
-  const scores = joined(partitions.map((blocks) => blocks.scores));
-  /** The least score that has been read; NaN: none was. */
-  let above = Number.NaN;
-  for (let wanted = BLOCKS_FIRST; ; wanted *= BLOCKS_MORE) {
-    const isLast = wanted >= scores.length;
-    const down = isLast ? Number.NEGATIVE_INFINITY : yield* nthOf(scores, scores.length - wanted, tick);
-    // Of the blocks that are not read.
-    let next = Number.NEGATIVE_INFINITY;
-    for (const blocks of partitions) {
-      for (let i = 0; i < blocks.scores.length; i++) {
-        const score = blocks.scores[i]!;
-        if (score < down) next = Math.max(next, score);
-        else if (Number.isNaN(above) || score < above) {
-          blocks.take(i, take);
-          if (tick()) yield;
-        }
+  const { scores, at } = joined(partitions);
+  for (const { places, left } of blocksDown(scores)) {
+    for (const place of places) {
+      const { blocks, sieve, from } = at(place);
+      const { first, end } = blocks.at(place - from);
+      sieve.take(first, end, take);
+      if (!areTold) {
+        turns.hold(-found.byteLength);
+        return null;
       }
+      if (tick()) yield;
     }
-    if (!areTold) return null;
     const times = found.all;
-    if (isLast) return { times, areAll: true };
-    above = down;
     if (times.length < rows) continue;
-    const last = yield* nthOf(times, descending ? times.length - rows : rows - 1, tick);
-    if ((descending ? last : -last) >= next) return { times, areAll: false };
+    const last = yield* nthInTurns(times, descending ? times.length - rows : rows - 1, tick);
+    if ((descending ? last : -last) >= left) return { times, areAll: left === Number.NEGATIVE_INFINITY };
   }
+  return { times: found.all, areAll: true };
 }
 
-function joined(lists: readonly Float64Array[]): Float64Array {
-  const all = new Float64Array(lists.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const list of lists) {
-    all.set(list, at);
-    at += list.length;
-  }
-  return all;
+/** The blocks of all partitions as those of one. */
+function joined(partitions: readonly SiftedBlocks[]): {
+  readonly scores: Float64Array;
+  /** Whose block is at that place, and where its first one is. */
+  at(place: number): SiftedBlocks & { readonly from: number };
+} {
+  const scores = new Float64Array(partitions.reduce((sum, { blocks }) => sum + blocks.scores.length, 0));
+  let end = 0;
+  const parts = partitions.map((part) => {
+    const from = end;
+    scores.set(part.blocks.scores, from);
+    end += part.blocks.scores.length;
+    return { ...part, from };
+  });
+  return { scores, at: (place) => parts.findLast(({ from }) => from <= place)! };
 }
 
 /** Numbers that become more. */
@@ -98,6 +103,10 @@ class Floats {
       this.#room = longer;
     }
     this.#room[this.#length++] = number;
+  }
+
+  get byteLength(): number {
+    return this.#room.byteLength;
   }
 
   /** Those that there are, until there are more. */

@@ -7,7 +7,7 @@ import { NODE_NUMBER } from '../../../store/records/node-record.ts';
 import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import { REPORT_NUMBER, type StoredReport } from '../../../store/records/report-record.ts';
 import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../../store/records/tables.ts';
-import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/reports/report-times.ts';
+import { CLOCK_OF, CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/reports/report-times.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import type { Behind } from '../order/behind.ts';
@@ -129,7 +129,8 @@ function* idsByTime(path: TimePath, view: View, behind: Behind | null): Generato
 /** Whether what comes from that producer's time on, in the order, is behind the page; null: that is not known. */
 function endOf({ order, near = {} }: TimePath, behind: Behind): ((time: number) => boolean) | null {
   if (order === undefined) return null;
-  const span = order.clock === null ? null : near[order.clock];
+  const clock = CLOCK_OF[order.moment];
+  const span = clock === null ? null : near[clock];
   const reached = span == null ? 0 : order.descending ? span.latest : span.earliest;
   return (time) => behind.hasValue(time + reached);
 }

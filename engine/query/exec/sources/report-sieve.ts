@@ -80,7 +80,9 @@ function textsOf(filter: Filter): { readonly field: string; readonly texts: read
 /** More of the nodes wanted are not told apart here: one in so many is left out. */
 const FEW_OTHERS = 8;
 
-type Kept = Pick<ReportView, 'marks' | 'moments'>;
+/** Whether many nodes are not among these. */
+const leavesMany = (nodes: NodeSet, { counts }: View): boolean =>
+  (counts.nodes - nodes.count()) * FEW_OTHERS > counts.nodes;
 
 /** Those of one partition. */
 export class ReportSieve {
@@ -91,41 +93,45 @@ export class ReportSieve {
   readonly #failing: KindMarks;
   readonly #tests: SieveTests;
   /** null: it does not matter, or it is not known, when reports were. */
-  readonly #zones: ReportZones | null;
+  #zones: ReportZones | null = null;
+  /** How many reports of all pass, whatever times are asked for; null: that was not asked for. */
+  #among: number | null = null;
   /** Places of the reports of a block that are left. */
   readonly #places = new Uint8Array(BLOCK_REPORTS);
 
   private constructor(
-    { marks, moments }: Kept,
+    { marks, moments }: Pick<ReportView, 'marks' | 'moments'>,
     nodes: NodeSet | null,
     failing: KindMarks,
     tests: SieveTests,
-    zones: ReportZones | null,
   ) {
     this.#marks = marks;
     this.#moments = moments;
     this.#nodes = nodes;
     this.#failing = failing;
     this.#tests = tests;
-    this.#zones = tests.times.length > 0 ? zones : null;
   }
 
-  /** `nodes`: those that reports may be of. `zones`: of the row's partition. null: it would let nearly all pass. */
-  static of(row: Row, nodes: NodeSet | null, tests: SieveTests, zones: ReportZones | null): ReportSieve | null {
+  /** `nodes`: those that reports may be of. null: it would let nearly all pass. */
+  static of(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
     const { view } = row;
-    const others = nodes === null ? 0 : view.counts.nodes - nodes.count();
-    const wanted = others * FEW_OTHERS > view.counts.nodes ? nodes : null;
+    const wanted = nodes !== null && leavesMany(nodes, view) ? nodes : null;
     const failing = failingKinds(tests.kind, row);
     const { texts, events, times } = tests;
     if (wanted === null && failing.length + texts.length + events.length + times.length === 0) return null;
-    return new ReportSieve(view.reports, wanted, new KindMarks(failing), tests, zones);
+    return new ReportSieve(view.reports, wanted, new KindMarks(failing), tests);
   }
 
   /** One that passes no other reports, but for those whose times are not told; null: there is none. `nodes`: null: reports of any pass. */
-  static exact(row: Row, nodes: NodeSet | null, tests: SieveTests, zones: ReportZones | null): ReportSieve | null {
+  static exact(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
     const { reports } = row.view;
     if (!tests.isExact || !reports.areToldApart) return null;
-    return new ReportSieve(reports, nodes, new KindMarks(failingKinds(tests.kind, row)), tests, zones);
+    return new ReportSieve(reports, nodes, new KindMarks(failingKinds(tests.kind, row)), tests);
+  }
+
+  /** From here on it passes over whole blocks without reports of the times that are asked for. `zones`: of its partition. */
+  know(zones: ReportZones): void {
+    if (this.#tests.times.length > 0) this.#zones = zones;
   }
 
   passes(id: ReportId): boolean {
@@ -133,6 +139,11 @@ export class ReportSieve {
     if (!this.#isWithin(blockOf(id))) return false;
     this.#places[0] = placeIn(id);
     return this.#sift(blockOf(id), 1) === 1;
+  }
+
+  /** Of one that is exact: whether it passes nearly all reports of the times that are asked for. */
+  passesMost(view: View): boolean {
+    return this.#failing.length === 0 && (this.#nodes === null || !leavesMany(this.#nodes, view));
   }
 
   /** How many of the range are in blocks that may have reports of the times that are asked for; null: that is not known. */
@@ -193,15 +204,18 @@ export class ReportSieve {
     const range = view.reports.idRange;
     const all = range.end - range.first;
     if (all < ALL_MIN) return false;
-    const few = this.#estimate(range);
+    const among = this.among(range);
+    const few = this.#tests.times.length === 0 ? among : this.#estimate(range);
     // Who walks in an order of times meets those of the times that are asked for first.
-    const walked = Math.min(1, rows / this.among(range)) * all;
+    const walked = Math.min(1, rows / among) * all;
     return (this.countWithin(range) ?? all) * COST_SIFTED + few * COST_ORDERED < walked * COST_FOUND;
   }
 
-  /** How many reports pass, whatever times are asked for. */
+  /** How many of all reports, which are in that range, pass, whatever times are asked for. */
   among(range: IdRange): number {
-    return this.#tests.times.length === 0 ? this.#estimate(range) : this.#withoutTimes().#estimate(range);
+    const untimed = this.#tests.times.length === 0 ? this : this.#withoutTimes();
+    this.#among ??= untimed.#estimate(range);
+    return this.#among;
   }
 
   /** How many reports of the range pass, told from some blocks of them. */
@@ -218,8 +232,8 @@ export class ReportSieve {
   }
 
   #withoutTimes(): ReportSieve {
-    const kept = { marks: this.#marks, moments: this.#moments };
-    return new ReportSieve(kept, this.#nodes, this.#failing, { ...this.#tests, times: [] }, null);
+    const blocks = { marks: this.#marks, moments: this.#moments };
+    return new ReportSieve(blocks, this.#nodes, this.#failing, { ...this.#tests, times: [] });
   }
 
   /** Between those that pass NO_REPORT now and then. */

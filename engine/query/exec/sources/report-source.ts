@@ -6,6 +6,7 @@ import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import { REPORTS_WITH_EVENTS } from '../../../store/records/tables.ts';
 import { BLOCK_REPORTS } from '../../../store/reports/report-blocks.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
+import { CLOCK_OF } from '../../../store/reports/report-times.ts';
 import type { ReportZones } from '../../../store/reports/report-zones.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
@@ -25,9 +26,9 @@ import {
 } from '../plan/report-plan.ts';
 import { isKept } from '../row/access.ts';
 import { Row } from '../row/row.ts';
-import { idsInOrder, SiftedBlocks } from './blocks-in-order.ts';
+import { BlocksInOrder, idsInOrder } from './blocks-in-order.ts';
 import type { Cursor } from './cursor.ts';
-import { type FirstTimes, firstTimes, type TimesWanted } from './first-times.ts';
+import { type FirstTimes, firstTimes, type SiftedBlocks, type TimesWanted } from './first-times.ts';
 import { ReportCursor } from './report-cursor.ts';
 import {
   areFew,
@@ -79,7 +80,7 @@ export class ReportSource {
 
   /** Whether a page of the rows is found by an index of reports, so that those behind it are not looked at. */
   get areFoundInOrder(): boolean {
-    const clock = this.#order?.by === 'time' ? this.#order.clock : null;
+    const clock = this.#order?.by === 'time' ? CLOCK_OF[this.#order.moment] : null;
     if (clock === null) return this.#order !== null;
     return this.#selected.parts.every((part) => usefulTimes(this.#selected.ctx.view(part), clock) !== null);
   }
@@ -91,12 +92,14 @@ export class ReportSource {
     const order = behind === null ? null : this.#order;
     let path = this.#path(row, nodes, order, null);
     const isSifted = !isNarrow(nodes, view) && areMany(path);
-    const zones = isSifted ? yield* this.#zones(row) : null;
-    const sieve = isSifted ? ReportSieve.of(row, nodes, this.#tests, zones) : null;
+    const sieve = isSifted ? ReportSieve.of(row, nodes, this.#tests) : null;
     const inOrder = orderOfPath(path);
+    const zones = isSifted && this.#areZonesOfUse(sieve, inOrder) ? yield* this.#zones(row) : null;
+    if (zones !== null) sieve?.know(zones);
     // Blocks tell better than the span of all times how many reports are within those that are asked for.
     if (inOrder === null && zones !== null) path = this.#path(row, nodes, null, sieve);
-    const byZones = inOrder?.by === 'time' && this.#areSoonerByBlocks(view, inOrder.rows, sieve) ? zones : null;
+    const byZones =
+      zones !== null && inOrder?.by === 'time' && this.#areSoonerByBlocks(view, inOrder.rows, sieve) ? zones : null;
     if (byZones === null && inOrder !== null && sieve?.leavesFew(inOrder.rows, view) === true)
       path = this.#path(row, nodes, null, sieve);
     this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
@@ -158,11 +161,16 @@ export class ReportSource {
     return parts.reduce((sum, part) => sum + ctx.view(part).counts.reports, 0);
   }
 
-  /** Between which times blocks of the row's partition are; null: it does not matter, or is not known. */
-  *#zones({ view }: Row): Generator<undefined, ReportZones | null> {
-    const { ctx } = this.#selected;
-    const isTimed = this.#tests.times.length > 0 || this.#order?.by === 'time';
-    return isTimed ? yield* view.reports.zones(() => ctx.tick()) : null;
+  /** Whether it tells something of the reports that are looked for between which times blocks of them are. */
+  #areZonesOfUse(sieve: ReportSieve | null, order: PageOrder | null): boolean {
+    if (this.#tests.times.length > 0) return true;
+    // What nearly all reports are on comes from the index of times.
+    return order?.by === 'time' && (sieve !== null || this.#selected.isWithinReports);
+  }
+
+  /** Between which times blocks of the row's partition are; null: that is not known. */
+  #zones({ view }: Row): Generator<undefined, ReportZones | null> {
+    return view.reports.zones(() => this.#selected.ctx.tick());
   }
 
   /**
@@ -178,11 +186,12 @@ export class ReportSource {
       const nodes = yield* this.#nodesOf(row);
       const { kind } = this.#path(row, nodes, null, null);
       if (kind !== 'all' && kind !== 'time') return null;
-      if (order.areFew && ReportSieve.of(row, nodes, { ...this.#tests, times: [] }, null) === null) return null;
-      const zones = yield* row.view.reports.zones(turns.tick);
-      const sieve = this.exactSieve(row, nodes, zones);
-      if (sieve === null || zones === null) return null;
-      blocks.push(new SiftedBlocks(row.view.reports.idRange, zones, order, sieve));
+      const sieve = this.exactSieve(row, nodes);
+      if (sieve === null || (order.areFew && sieve.passesMost(row.view))) return null;
+      const zones = yield* this.#zones(row);
+      if (zones === null) return null;
+      sieve.know(zones);
+      blocks.push({ blocks: new BlocksInOrder(row.view.reports.idRange, zones, order), sieve });
     }
     return yield* firstTimes(blocks, order, turns);
   }
@@ -193,8 +202,8 @@ export class ReportSource {
   }
 
   /** One that passes the rows, which are reports, and none but those beside them whose times are not told. null: there is none. `nodes`: null: any. */
-  exactSieve(row: Row, nodes: NodeSet | null, zones: ReportZones | null): ReportSieve | null {
-    return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.#tests, zones) : null;
+  exactSieve(row: Row, nodes: NodeSet | null): ReportSieve | null {
+    return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.#tests) : null;
   }
 
   /** What is told side by side of the conditions on reports and on their events. */
@@ -237,7 +246,7 @@ export class ReportSource {
     const { ctx, parts } = this.#selected;
     return parts.every((part) => {
       const view = ctx.view(part);
-      return ReportSieve.of(new Row(view, part), null, this.#tests, null)?.leavesFew(rows, view) === true;
+      return ReportSieve.of(new Row(view, part), null, this.#tests)?.leavesFew(rows, view) === true;
     });
   }
 
@@ -250,7 +259,7 @@ export class ReportSource {
     const idsOf = (node: NodeId): Iterable<ReportId> => {
       if (path.kind === 'latest') return latestOf(node, row);
       const ids = row.view.reports.ofNode(node);
-      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.#tests, null);
+      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.#tests);
       return sieve === null ? ids : sieve.filter(ids);
     };
     return (node) => open(idsOf(node), null, null);

@@ -32,7 +32,7 @@ export interface RowsWanted {
 export interface Narrowed {
   /** What is left to look at. */
   readonly source: Source;
-  /** Rows of the whole selection; null: it was not asked for. */
+  /** Rows of the whole selection; null: they were not counted. */
   readonly total: number | null;
   /** What is left to do there: the offset without the rows that were passed over, and where `isDecided` the terms without those that the rows are all equal in. */
   readonly rest: QueryTree;
