@@ -1,6 +1,6 @@
-// The record of a report, for tests that do not mind what it says.
+// Records of a report and of an event, for tests that do not mind what they say.
 
-import type { ReportRecord } from '../../../engine/store/records/records.ts';
+import type { EventRecord, ReportRecord } from '../../../engine/store/records/records.ts';
 
 const RECORD: ReportRecord = {
   nodeId: 3,
@@ -32,3 +32,23 @@ const RECORD: ReportRecord = {
 
 /** A report without events that is null wherever that is usual, `changes` apart. */
 export const reportRecord = (changes: Partial<ReportRecord> = {}): ReportRecord => ({ ...RECORD, ...changes });
+
+const EVENT: EventRecord = {
+  status: 'success',
+  timestamp: 1,
+  resourceType: 'File',
+  resourceTitle: '/etc/motd',
+  property: 'content',
+  name: null,
+  newValue: '"a"',
+  oldValue: '"b"',
+  message: null,
+  file: null,
+  line: null,
+  containmentPath: null,
+  containingClass: null,
+  correctiveChange: null,
+};
+
+/** An event that is null wherever that is usual, `changes` apart. */
+export const eventRecord = (changes: Partial<EventRecord> = {}): EventRecord => ({ ...EVENT, ...changes });

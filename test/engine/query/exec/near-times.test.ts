@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { Row } from '../../../../engine/query/exec/row/row.ts';
 import { rowProblems } from '../../../../engine/store/check/check.ts';
 import { REPORTS_LATEST } from '../../../../engine/store/records/tables.ts';
 import { type Clock, FAR_SETS } from '../../../../engine/store/reports/report-times.ts';
@@ -12,6 +11,7 @@ import { encodeState, STATE } from '../../../../engine/store/state.ts';
 import { View } from '../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
+import { openedBy } from './opened-reports.ts';
 
 const REPORTS = 600;
 const MINUTE = 60_000;
@@ -97,22 +97,6 @@ const BOTH_TYPES = '["or",["=","type","agent"],["=","type","plan"]]';
 const all = (entity: Entity): readonly Shown[] => shown(entity, entity === 'reports' ? { query: BOTH_TYPES } : {}).rows;
 const scanned = (entity: Entity, query: Record<string, string>): number =>
   planOf(fleet, { path: `/${entity}`, query }).Plan!.Steps.find(({ step }) => step === 'scan')!['actual rows']!;
-
-/** How many reports are opened meanwhile. */
-function openedBy(ask: () => void): number {
-  const { openReport } = Row.prototype;
-  let opened = 0;
-  Row.prototype.openReport = function (id) {
-    opened++;
-    return openReport.call(this, id);
-  };
-  try {
-    ask();
-  } finally {
-    Row.prototype.openReport = openReport;
-  }
-  return opened;
-}
 
 const COMPARE = {
   '<': (a: number, b: number) => a < b,

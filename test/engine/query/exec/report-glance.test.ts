@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { Row } from '../../../../engine/query/exec/row/row.ts';
 import { rowProblems } from '../../../../engine/store/check/check.ts';
 import { View } from '../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, NOW, newFleet, report } from '../request/fleet.ts';
+import { openedBy } from './opened-reports.ts';
 
 const REPORTS = 800;
 const MINUTE = 60_000;
@@ -62,22 +62,6 @@ function shown(
 }
 
 const inQuery = (value: unknown): Record<string, string> => ({ query: JSON.stringify(value) });
-
-/** How many reports are read meanwhile. */
-function readBy(work: () => void): number {
-  const { openReport } = Row.prototype;
-  let opened = 0;
-  Row.prototype.openReport = function (id) {
-    opened++;
-    return openReport.call(this, id);
-  };
-  try {
-    work();
-  } finally {
-    Row.prototype.openReport = openReport;
-  }
-  return opened;
-}
 
 interface Asked {
   readonly clause: readonly unknown[];
@@ -257,13 +241,13 @@ describe('reports at a glance', () => {
       },
     ];
     for (const { query, reads } of asked) {
-      const read = readBy(() => shown('/reports', inQuery(query)));
+      const read = openedBy(() => shown('/reports', inQuery(query)));
       assert.ok(read <= reads, `${JSON.stringify(query)}: ${read} of ${REPORTS} read, ${reads} expected`);
     }
     // What a time that is kept does tell is not asked of a record.
     const untimed = ['extract', ['certname', ['function', 'max', 'configuration_version']], ['group_by', 'certname']];
     assert.equal(
-      readBy(() => shown('/reports', inQuery(untimed))),
+      openedBy(() => shown('/reports', inQuery(untimed))),
       REPORTS,
     );
   });
@@ -300,7 +284,7 @@ describe('reports at a glance', () => {
       for (const field of TIMES.slice(0, 3)) {
         const page = { order_by: JSON.stringify([{ field, order: 'desc' }]), limit: '10', offset: '500' };
         let versions: unknown;
-        const read = readBy(() => {
+        const read = openedBy(() => {
           versions = shown('/reports', page).rows.map((row) => row['configuration_version']);
         });
         assert.deepEqual(

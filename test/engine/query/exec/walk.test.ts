@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { Row as StoreRow } from '../../../../engine/query/exec/row/row.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, facts, NOW, newFleet, planOf, report } from '../request/fleet.ts';
+import { openedBy } from './opened-reports.ts';
 
 const NODES = 40;
 const random = new Random(testSeed('walk'));
@@ -108,23 +108,13 @@ it('reports before a page are counted where all kinds of them pass: those of the
   const { rows: page, total } = rows(query, { include_total: 'true' });
   assert.equal(total, `${all.length}`);
   assert.deepEqual(page, all.slice(30, 34));
-  const opened: number[] = [];
-  const { openReport } = StoreRow.prototype;
-  StoreRow.prototype.openReport = function (id) {
-    opened.push(id);
-    return openReport.call(this, id);
-  };
-  try {
-    assert.deepEqual(rows(query).rows, page);
-    // The nodes of the page have up to three each, and what is shown is opened once more.
-    assert.ok(opened.length <= 4 * 3 + 4, `${opened.length}`);
-    // A kind that does not pass: each is looked at.
-    opened.length = 0;
-    rows('reports[certname, hash]{ status = "failed" order by certname, hash limit 4 offset 10 }');
-    assert.ok(opened.length > 10, `${opened.length}`);
-  } finally {
-    StoreRow.prototype.openReport = openReport;
-  }
+  // The nodes of the page have up to three each, and what is shown is opened once more.
+  const opened = openedBy(() => assert.deepEqual(rows(query).rows, page));
+  assert.ok(opened <= 4 * 3 + 4, `${opened}`);
+  // A kind that does not pass: each is looked at.
+  const failed = 'reports[certname, hash]{ status = "failed" order by certname, hash limit 4 offset 10 }';
+  const each = openedBy(() => rows(failed));
+  assert.ok(each > 10, `${each}`);
 });
 
 it('of nodes that have one of few items none are visited but those that are asked for', async () => {

@@ -11,25 +11,11 @@ import type { EventCountsTree } from '../../../../../engine/query/tree.ts';
 import { encodeEvents, StoredEvents } from '../../../../../engine/store/records/event-record.ts';
 import type { EventRecord } from '../../../../../engine/store/records/records.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
+import { eventRecord } from '../../../store/report-records.ts';
 
 type SummarizeBy = 'resource' | 'containing_class';
 
-const EVENT: EventRecord = {
-  status: 'success',
-  timestamp: 1_764_400_000_000,
-  resourceType: 'File',
-  resourceTitle: '/etc/motd',
-  property: 'content',
-  name: 'content_changed',
-  newValue: '"a"',
-  oldValue: '"b"',
-  message: null,
-  file: null,
-  line: null,
-  containmentPath: null,
-  containingClass: null,
-  correctiveChange: null,
-};
+const EVENT = eventRecord({ timestamp: 1_764_400_000_000, name: 'content_changed' });
 
 /** Events from `from` on, so many of the report of that number. `part`: 0 when nothing else is said. */
 interface Run {

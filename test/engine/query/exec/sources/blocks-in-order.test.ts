@@ -3,13 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { Row } from '../../../../../engine/query/exec/row/row.ts';
 import { encodeEvents, eventRange } from '../../../../../engine/store/records/event-record.ts';
-import type { EventRecord } from '../../../../../engine/store/records/records.ts';
 import { View } from '../../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
-import { reportRecord } from '../../../store/report-records.ts';
+import { eventRecord, reportRecord } from '../../../store/report-records.ts';
 import { ask, type Fleet, NOW, newFleet } from '../../request/fleet.ts';
+import { openedBy } from '../opened-reports.ts';
 
 const REPORTS = 4000;
 const NODES = 40;
@@ -23,23 +22,6 @@ let made = 0;
 /** By certname. */
 const ids = new Map<string, number>();
 
-const EVENT: EventRecord = {
-  status: 'success',
-  timestamp: 0,
-  resourceType: 'File',
-  resourceTitle: 'a',
-  property: 'mode',
-  name: null,
-  newValue: '"1"',
-  oldValue: '"2"',
-  message: null,
-  file: null,
-  line: null,
-  containmentPath: null,
-  containingClass: null,
-  correctiveChange: null,
-};
-
 /** They come nearly in the order of their times, but for a few that come much later. */
 function addReports(count: number): void {
   const [partition] = fleet.partitions;
@@ -50,13 +32,14 @@ function addReports(count: number): void {
       const isOdd = random.chance(0.002);
       const at = NOW - 1e9 + serial * 60_000 - random.below(isOdd ? 1e9 : 600_000);
       const start = at - random.below(isOdd ? 4e9 : 300_000);
-      const events = Array.from({ length: random.chance(0.3) ? random.between(1, 3) : 0 }, (_, n) => ({
-        ...EVENT,
-        timestamp: start + random.below(200_000),
-        status: random.pick(['success', 'success', 'success', 'success', 'failure']),
-        resourceTitle: `${random.pick(['a', 'b', 'c'])}${random.below(30)}`,
-        newValue: `"${serial}.${n}"`,
-      }));
+      const events = Array.from({ length: random.chance(0.3) ? random.between(1, 3) : 0 }, (_, n) =>
+        eventRecord({
+          timestamp: start + random.below(200_000),
+          status: random.pick(['success', 'success', 'success', 'success', 'failure']),
+          resourceTitle: `${random.pick(['a', 'b', 'c'])}${random.below(30)}`,
+          newValue: `"${serial}.${n}"`,
+        }),
+      );
       const certname = `n${random.below(NODES)}`;
       const record = reportRecord({
         nodeId: ids.get(certname)!,
@@ -80,22 +63,6 @@ function shown(entity: Entity, query: Record<string, string>): readonly Shown[] 
   const { head, text } = ask(fleet, { path: `/${entity}`, query });
   assert.equal(head.status, 200, text);
   return JSON.parse(text) as Shown[];
-}
-
-/** How many reports are read meanwhile. */
-function readBy(work: () => void): number {
-  const { openReport } = Row.prototype;
-  let opened = 0;
-  Row.prototype.openReport = function (id) {
-    opened++;
-    return openReport.call(this, id);
-  };
-  try {
-    work();
-  } finally {
-    Row.prototype.openReport = openReport;
-  }
-  return opened;
 }
 
 const CONDITIONS: Readonly<
@@ -179,7 +146,7 @@ it('few reports are read for those that come first', () => {
   ];
   for (const [entity, clause, order, most] of asked) {
     const page = { query: JSON.stringify(clause), order_by: order, limit: '10' };
-    const read = readBy(() => assert.equal(shown(entity, page).length, 10));
+    const read = openedBy(() => assert.equal(shown(entity, page).length, 10));
     assert.ok(read <= most, `${entity} ${JSON.stringify(page)}: ${read} of ${REPORTS} read`);
   }
 });
