@@ -250,7 +250,7 @@ test('disk: a command that is larger than the room waits for room, and hurts not
   if (volume === null) return t.skip('needs a small file system');
   const random = new Random(testSeed('command beyond the room'));
   // Takes long on a busy machine, longer than a server keeps idle connections.
-  const large = largeFacts('node-6', 6, Date.now() - DAY, random, 150_000);
+  const large = largeFacts('node-6', 6, Date.now() - DAY, random, 70_000);
   const server = await serverWithStoreOn(t, volume);
   const acknowledged = await submitNodes(server, 1, 5, random);
   await server.drained();
