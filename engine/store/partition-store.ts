@@ -21,6 +21,7 @@ import { KindCounts } from './reports/report-kinds.ts';
 import { MarkWriter } from './reports/report-marks.ts';
 import { MomentWriter } from './reports/report-moments.ts';
 import { PeriodCounts } from './reports/report-periods.ts';
+import { StatusWriter } from './reports/report-statuses.ts';
 import { ReportZones } from './reports/report-zones.ts';
 import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, STATE, type State } from './state.ts';
@@ -74,6 +75,7 @@ export class PartitionStore {
   readonly kindCounts = new KindCounts();
   readonly markWriter = new MarkWriter();
   readonly momentWriter = new MomentWriter();
+  readonly statusWriter = new StatusWriter();
   readonly periodCounts = new PeriodCounts();
 
   /** Throws when it holds a newer format. */

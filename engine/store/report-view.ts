@@ -12,6 +12,7 @@ import { type ReportKind, readKinds } from './reports/report-kinds.ts';
 import { ReportMarks } from './reports/report-marks.ts';
 import { ReportMoments } from './reports/report-moments.ts';
 import { type ReportPeriod, readPeriods } from './reports/report-periods.ts';
+import { ReportStatuses } from './reports/report-statuses.ts';
 import type { KnownTimes } from './reports/report-times.ts';
 import type { ReportZones } from './reports/report-zones.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -29,6 +30,7 @@ export class ReportView implements EventSource {
   readonly #snapshot: Snapshot;
   #marks: ReportMarks | null = null;
   #moments: ReportMoments | null = null;
+  #statuses: ReportStatuses | null = null;
   #kinds: readonly ReportKind[] | null = null;
   #least: ReportId | null = null;
 
@@ -76,6 +78,12 @@ export class ReportView implements EventSource {
   get moments(): ReportMoments {
     this.#moments ??= new ReportMoments(this.#snapshot.partition.tables.report_moments, this.#snapshot.options);
     return this.#moments;
+  }
+
+  /** How many events of each status the reports have, as far as that is kept. */
+  get statuses(): ReportStatuses {
+    this.#statuses ??= new ReportStatuses(this.#snapshot.partition.tables.report_statuses, this.#snapshot.options);
+    return this.#statuses;
   }
 
   /** Between which times blocks of reports are; null: it is not known of this snapshot. `tick` says when to yield. */

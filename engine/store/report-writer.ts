@@ -44,6 +44,7 @@ export class ReportWriter {
     partition.kindCounts.begin();
     partition.markWriter.begin();
     partition.momentWriter.begin();
+    partition.statusWriter.begin();
     partition.periodCounts.begin();
   }
 
@@ -60,6 +61,7 @@ export class ReportWriter {
     const kind = this.#partition.kindCounts.add(record, 1);
     this.#partition.markWriter.add(tables.report_marks, id, record, kind, events?.columns ?? null);
     this.#partition.momentWriter.set(tables.report_moments, id, record);
+    this.#partition.statusWriter.set(tables.report_statuses, id, events?.columns ?? null);
     this.#partition.periodCounts.add(record.producerTimestamp, kind, 1);
     this.#keepTimes(id, record);
     this.#state.counts.reports++;
@@ -103,6 +105,7 @@ export class ReportWriter {
     if (id >= this.#state.marksSince)
       this.#partition.markWriter.setEvents(tables.report_marks, id, encoded?.columns ?? null);
     this.#partition.momentWriter.set(tables.report_moments, id, now);
+    this.#partition.statusWriter.set(tables.report_statuses, id, encoded?.columns ?? null);
   }
 
   #putEvents(id: ReportId, { columns, values }: EncodedEvents): void {
@@ -138,6 +141,7 @@ export class ReportWriter {
       }
     }
     this.#partition.momentWriter.remove(tables.report_moments, id);
+    this.#partition.statusWriter.remove(tables.report_statuses, id);
     tables.report.removeSync(id);
     if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
     else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
@@ -147,10 +151,11 @@ export class ReportWriter {
 
   /** Writes what was collected. Called by the batch when it ends. */
   flush(): void {
-    const { kindCounts, markWriter, momentWriter, periodCounts, tables } = this.#partition;
+    const { kindCounts, markWriter, momentWriter, periodCounts, statusWriter, tables } = this.#partition;
     kindCounts.flush(tables.report_kind);
     markWriter.flush(tables.report_marks);
     momentWriter.flush(tables.report_moments);
+    statusWriter.flush(tables.report_statuses);
     periodCounts.flush(tables.report_period);
   }
 }

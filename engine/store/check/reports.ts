@@ -95,10 +95,11 @@ export class ReportsCheck {
     this.#timesOf(id, record, seen);
     if (id >= view.state.marksSince) this.#markOf(id, record, areRead ? events : null, seen);
     this.#momentsOf(id, record, seen);
+    this.#statusesOf(id, areRead ? events : undefined, seen);
     return true;
   }
 
-  /** Whether the columns of the report's events could be read. */
+  /** Whether the columns of the report's events could be read, and are of as many as it counts. */
   #eventsOf(id: number, record: ReportRecord, columns: Buffer | null, seen: SeenReports): boolean {
     const { certname, eventCount } = record;
     const whose = () => certname;
@@ -116,7 +117,7 @@ export class ReportsCheck {
     this.#findings.read(isPlaced ? 'report_lists' : 'report_event_value', id, whose, () =>
       this.#view.reports.events(id),
     );
-    return true;
+    return length === eventCount;
   }
 
   #timesOf(id: number, record: ReportRecord, { far }: SeenReports): void {
@@ -145,8 +146,16 @@ export class ReportsCheck {
     if (!moments.isRight(id, record)) this.#findings.say(`report ${id}: report_moments is wrong about its times`);
   }
 
+  /** `events`: their columns; null: there are none; undefined: they cannot be read. */
+  #statusesOf(id: number, events: Buffer | null | undefined, seen: SeenReports): void {
+    const { statuses } = this.#view.reports;
+    if (statuses.has(id)) seen.counted++;
+    if (events !== undefined && !statuses.isRight(id, events))
+      this.#findings.say(`report ${id}: report_statuses is wrong about its events`);
+  }
+
   /** What leads to reports, and the counters. */
-  #reportTables({ reports, events, marked, timed: told, unread }: SeenReports): void {
+  #reportTables({ reports, events, marked, timed: told, counted, unread }: SeenReports): void {
     const { report_time, report_node, report_digest } = this.#view.partition.tables;
     const view = this.#view;
     let timed = 0;
@@ -161,6 +170,7 @@ export class ReportsCheck {
     if (unread.size === 0) {
       this.#findings.equal('marks of reports', view.reports.marks.count(), marked);
       this.#findings.equal('report_moments', view.reports.moments.count(), told);
+      this.#findings.equal('report_statuses', view.reports.statuses.count(), counted);
       this.#findings.equal('counter of events', view.counts.events, events);
     }
     this.#findings.equal('report_node', count(report_node.getKeys({ ...view.options })), reports);
@@ -219,6 +229,8 @@ class SeenReports {
   marked = 0;
   /** Those of which times are told side by side. */
   timed = 0;
+  /** Those whose events are counted by status. */
+  counted = 0;
   /** Those whose records cannot be read. */
   readonly unread = new Set<ReportId>();
   /** When each node's latest report was made. */

@@ -225,6 +225,21 @@ export function eachCodedText(columns: Buffer, take: (column: number, start: num
   }
 }
 
+/** Each text that events have in a coded column, as JSON, and how many of them have it. */
+export function textCounts(columns: Buffer, column: number): { readonly text: string; readonly count: number }[] {
+  const { width, length, codes, ends, texts } = layoutOf(columns);
+  const counts = new Map<number, number>();
+  const from = codes + column * length * width;
+  for (let at = from; at < from + length * width; at += width) {
+    const code = columns.readUIntLE(at, width);
+    counts.set(code, (counts.get(code) ?? 0) + 1);
+  }
+  return [...counts].map(([code, count]) => {
+    const start = code === 0 ? 0 : columns.readUInt32LE(ends + (code - 1) * 4);
+    return { text: columns.toString('utf8', texts + start, texts + columns.readUInt32LE(ends + code * 4)), count };
+  });
+}
+
 /**
  * How many events the columns hold, and whether what is only shown of these lies in the report's lists. Throws when the columns do not fit
  * together, or their texts are no JSON: who trusts them may take any time.

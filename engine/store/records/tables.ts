@@ -90,6 +90,8 @@ export function openTables(env: RootDatabase) {
     report_marks: byId('report_marks'),
     /** u32 report >> 7: the times of these reports (report-moments.ts). */
     report_moments: byId('report_moments'),
+    /** u32 report >> 7: how many events of each status these reports have (report-statuses.ts). */
+    report_statuses: byId('report_statuses'),
     /** Start of a period: how many reports of each kind have their producer's time in it (report-periods.ts). */
     report_period: byBytes('report_period'),
     /** Name: the name. */

@@ -13,6 +13,7 @@ import { encodeEvents, eventRange } from '../../../../engine/store/records/event
 import type { EventRecord } from '../../../../engine/store/records/records.ts';
 import type { MemoKind } from '../../../../engine/store/records/tables.ts';
 import { MomentBlock } from '../../../../engine/store/reports/report-moments.ts';
+import { StatusBlock } from '../../../../engine/store/reports/report-statuses.ts';
 import { decodeState, encodeState, STATE } from '../../../../engine/store/state.ts';
 import { checkStore } from '../../../support/check-store.ts';
 import { reportRecord } from '../report-records.ts';
@@ -199,6 +200,22 @@ test('check: times that differ from the report of that number, or are of none, a
   assert.deepEqual(problems, [
     'partition 0: report 2: report_moments is wrong about its times',
     'partition 0: report_moments: 4, should be 3',
+  ]);
+});
+
+test('check: counted events that differ from those of the report of that number, or are of none, are told', async () => {
+  const problems = await problemsAfter((partition, node) => {
+    addReports(partition, node);
+    const statuses = partition.tables.report_statuses;
+    const block = new StatusBlock();
+    block.bytes.set(statuses.get(0) as Buffer);
+    block.set(2, encodeEvents([{ ...EVENT, status: 'noop' }]).columns);
+    block.set(4, null);
+    statuses.putSync(0, block.bytes);
+  });
+  assert.deepEqual(problems, [
+    'partition 0: report 2: report_statuses is wrong about its events',
+    'partition 0: report_statuses: 4, should be 3',
   ]);
 });
 
