@@ -4,11 +4,14 @@ import type { ExecuteOptions, RowSink } from '../sink.ts';
 import { type CountField, countFields, type EventCountsTree, pageEnd } from '../tree.ts';
 import { Counting } from './count/event-counting.ts';
 import { eventKernel } from './count/event-kernel.ts';
+import { foldEvents } from './count/event-statuses.ts';
 import { COUNT, type EventTally, type Subjects } from './count/event-tally.ts';
 import { openDistinct } from './distinct.ts';
+import { accessFor } from './filter/filter.ts';
 import { HOLDS } from './filter/truth.ts';
 import { compareIn, orderOf, TopEntries } from './order/order.ts';
 import type { ExecContext } from './plan/context.ts';
+import type { Step } from './plan/trace.ts';
 import type { Value } from './row/access.ts';
 import { END, ROW } from './sources/cursor.ts';
 import { type Rows, TreeRows } from './sources/rows.ts';
@@ -27,19 +30,28 @@ interface Passing {
   readonly numbers: readonly number[];
 }
 
-const tallyFor = (tree: EventCountsTree, ctx: ExecContext): EventTally =>
-  (tree.countBy === 'resource' ? eventKernel(tree.summarizeBy) : null) ??
-  new Counting(tree, ctx.options.edition === 'enterprise');
+const isEnterprise = ({ options }: ExecContext): boolean => options.edition === 'enterprise';
 
-function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Passing> {
-  const { events } = tree;
-  const trace = ctx.trace.begin(events);
-  const group = trace.step('group');
-  const filter = yield* prepareFilter(events.filter, events, ctx);
-  const rows: Rows =
-    events.distinct === null
-      ? new TreeRows(new Source({ entity: 'events', filter }, ctx, trace))
-      : yield* openDistinct({ ...events, filter }, ctx, trace);
+const tallyFor = (tree: EventCountsTree, ctx: ExecContext): EventTally =>
+  (tree.countBy === 'resource' ? eventKernel(tree.summarizeBy) : null) ?? new Counting(tree, isEnterprise(ctx));
+
+/** By what is kept of all reports; null: the events have to be looked at. */
+function* countedTogether(tree: EventCountsTree, source: Source): Generator<undefined, Subjects | null> {
+  const { ctx, scope } = source;
+  // Corrective changes are not told apart there.
+  if (tree.summarizeBy !== 'certname' || tree.countBy !== 'resource' || isEnterprise(ctx)) return null;
+  const tally = new Counting(tree, false);
+  const reads = ['certname', 'status'].map((field) => accessFor(scope, field));
+  const isCounted = yield* foldEvents(source, reads, (row, weight) => tally.addEqual(row, weight));
+  return isCounted ? tally.take() : null;
+}
+
+function* countedEach(
+  tree: EventCountsTree,
+  rows: Rows,
+  ctx: ExecContext,
+  group: Step,
+): Generator<undefined, Subjects> {
   const tally = tallyFor(tree, ctx);
   let taken = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
@@ -54,7 +66,18 @@ function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefin
     }
     if (ctx.tick()) yield;
   }
-  const subjects = tally.take();
+  return tally.take();
+}
+
+function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Passing> {
+  const { events } = tree;
+  const trace = ctx.trace.begin(events);
+  const group = trace.step('group');
+  const filter = yield* prepareFilter(events.filter, events, ctx);
+  const source = events.distinct === null ? new Source({ entity: 'events', filter }, ctx, trace) : null;
+  const together = source === null ? null : yield* countedTogether(tree, source);
+  const rows = source === null ? yield* openDistinct({ ...events, filter }, ctx, trace) : new TreeRows(source);
+  const subjects = together ?? (yield* countedEach(tree, rows, ctx, group));
   group.rows = subjects.length;
   ctx.trace.end(trace);
   const passes = countsTest(tree);

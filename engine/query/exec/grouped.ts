@@ -8,7 +8,7 @@ import { pageEnd, type QueryTree } from '../tree.ts';
 import { Grouping } from './count/aggregate.ts';
 import { crossRows, isCrossable } from './count/crossing.ts';
 import { foldRows } from './count/fold.ts';
-import { foldReports } from './count/report-counts.ts';
+import { foldTogether } from './count/told-together.ts';
 import { type CompareValues, compareIn, inOrder, ORDER_BYTES, orderOf, TopEntries } from './order/order.ts';
 import type { Step } from './plan/trace.ts';
 import { END, ROW } from './sources/cursor.ts';
@@ -48,7 +48,7 @@ const areOfOneNode = ({ groupBy, columns }: QueryTree): boolean =>
 
 /** By what is known of many reports together, where that is all that is asked for. */
 const groupReports = (grouping: Grouping, source: Source): Generator<undefined, boolean> =>
-  foldReports(source, grouping.others, (row, weight) => grouping.add(row, weight), grouping.moments);
+  foldTogether(source, grouping.others, (row, weight) => grouping.add(row, weight), grouping.moments);
 
 /** Row by row. */
 function* groupRows(grouping: Grouping, source: Source): Generator<undefined, void> {

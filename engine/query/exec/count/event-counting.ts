@@ -150,6 +150,18 @@ export class Counting implements EventTally {
     }
   }
 
+  /** Counts so many events of the row's node that are equal to the row's in their status, and no corrective changes. Only where nodes are the subjects. */
+  addEqual(row: Row, count: number): void {
+    const events = row.sub as StoredEvents;
+    if (row.itemId !== this.#report || row.part !== this.#part) this.#begin(row);
+    const at = this.#subject(events, 0, 0) * COUNTS;
+    const fields = this.#addedBy(events.code(EVENT_CODE.status), events);
+    if (fields === null) return;
+    const { counts } = this.#subjects;
+    counts[at + fields.whole]! += count;
+    if (fields.intentional !== fields.whole) counts[at + fields.intentional]! += count;
+  }
+
   #begin(row: Row): void {
     const events = row.sub as StoredEvents;
     this.#report = row.itemId;

@@ -23,7 +23,7 @@ import type { ItemTest } from '../sources/item-matcher.ts';
 import { TreeRows } from '../sources/rows.ts';
 import type { Source } from '../sources/source.ts';
 import { itemWeights } from './item-weights.ts';
-import { countReports } from './report-counts.ts';
+import { countTogether } from './told-together.ts';
 
 /**
  * Takes a row that stands for `weight` rows: its item (and sub-row) are set, its node is not. `isOne`: they are all of that item; else of
@@ -275,8 +275,8 @@ export function* countRows(source: Source): Generator<undefined, number> {
     for (const part of source.parts) total += (yield* source.nodes(new Row(ctx.view(part), part))).count();
     return total;
   }
-  const reports = yield* countReports(source);
-  if (reports !== null) return reports;
+  const together = yield* countTogether(source);
+  if (together !== null) return together;
   const rows = new TreeRows(source, { isGlance: true });
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) total += 1 + rows.takeRest(TICK_SUBS);

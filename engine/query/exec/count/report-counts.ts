@@ -48,19 +48,10 @@ interface Part {
 
 /** More nodes that are left out are not looked at by themselves: one in so many. */
 const FEW_NODES = 8;
-/** Reports of fewer nodes are looked at sooner than the marks of all: one in so many. */
+/** Reports of fewer nodes are looked at sooner than what is kept of all: one in so many. */
 const FEW_WANTED = 64;
 /** Where periods tell the times of fewer, all are looked at: one in so many. */
 const FEW_TOLD = 3;
-
-/** How many rows the selection has; null: they have to be looked at. */
-export function* countReports(source: Source): Generator<undefined, number | null> {
-  let total = 0;
-  const isCounted = yield* foldReports(source, [], (_, weight) => {
-    total += weight;
-  });
-  return isCounted ? total : null;
-}
 
 /**
  * Gives rows with what `reads` read, and how many rows each of them stands for. Of the rows that have that in common one has the last of each of
@@ -98,7 +89,11 @@ export function* foldReports(
 }
 
 /** Whether the reports of a node have it in common. */
-const isOfNode = ({ level, stored }: Access): boolean => level === 'node' || stored?.place === REPORT_TEXT.certname;
+export const isOfNode = ({ level, stored }: Access): boolean =>
+  level === 'node' || stored?.place === REPORT_TEXT.certname;
+
+/** Whether the reports of these nodes are looked at sooner, node by node, than what is kept side by side of all. */
+export const areFewWanted = (wanted: NodeSet, { counts }: View): boolean => wanted.count() * FEW_WANTED <= counts.nodes;
 
 type Way = 'kinds' | 'without' | 'marks' | 'periods';
 
@@ -122,7 +117,7 @@ function wayOf(source: Source, { row, times, hours, nodes }: Part, { byNode, byK
   if (hours !== null || (isTimed && areInPeriods)) return areInPeriods && view.reports.areToldApart ? 'periods' : null;
   if (!isTimed && arePlain && nodes === null) return 'kinds';
   if (!isTimed && arePlain && !byKind && isNearlyAll) return 'without';
-  if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
+  if (nodes !== null && areFewWanted(nodes.wanted, view)) return null;
   if (isTimed && !source.reports.areManyWithin(row, nodes?.wanted ?? null)) return null;
   return view.reports.areToldApart ? 'marks' : null;
 }

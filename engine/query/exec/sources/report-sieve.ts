@@ -1,7 +1,8 @@
-// Reports that cannot have rows are told from what the partition keeps of all of them side by side (store/reports/report-marks.ts and
-// report-moments.ts), so that they are not read. What is left still has to be tested.
+// Reports that cannot have rows are told from what the partition keeps of all of them side by side (store/reports/report-marks.ts,
+// report-moments.ts and report-statuses.ts), so that they are not read. What is left still has to be tested.
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
+import { EVENT_CODE } from '../../../store/records/event-record.ts';
 import type { ReportId } from '../../../store/records/records.ts';
 import { type IdRange, ReportIds, type ReportView } from '../../../store/report-view.ts';
 import { BLOCK_REPORTS, blockOf, placeIn } from '../../../store/reports/report-blocks.ts';
@@ -15,27 +16,31 @@ import {
   type ReportMarks,
 } from '../../../store/reports/report-marks.ts';
 import { BETWEEN, type Moment, type MomentBlock, type ReportMoments } from '../../../store/reports/report-moments.ts';
+import { eventsOfStatus, STATUSES, type StatusBlock } from '../../../store/reports/report-statuses.ts';
 import type { ReportZones } from '../../../store/reports/report-zones.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { isClassed } from '../filter/classed.ts';
 import { accessFor, type CompileScope, compileFilter, conjunction, type Predicate } from '../filter/filter.ts';
+import { fieldsReadByAll } from '../filter/reads.ts';
 import { TRUE } from '../filter/truth.ts';
 import { rangeOf } from '../plan/report-plan.ts';
 import type { Row } from '../row/row.ts';
 import { COST_FOUND, COST_ORDERED, COST_SIFTED, NO_REPORT, PASSED_PER_STEP } from './report-ids.ts';
 
-/** What nodes, kinds, marks and times tell of a selection's conditions; the same for all partitions. */
+/** What nodes, kinds, marks, times and statuses tell of a selection's conditions; the same for all partitions. */
 export interface SieveTests {
   /** Conditions that kinds decide. */
   readonly kind: Predicate | null;
+  /** Conditions that an event's status decides. */
+  readonly status: Predicate | null;
   /** By field, one of which the report has to have: a place in MARKED_TEXTS, and marks. */
   readonly texts: readonly { readonly field: number; readonly marks: readonly number[] }[];
   /** Of each list one has to be covered. */
   readonly events: readonly (readonly EventMark[])[];
   /** All of these times have to be within these bounds: epoch ms, inclusive. */
   readonly times: readonly { readonly moment: Moment; readonly from: number; readonly to: number }[];
-  /** Whether they are all that there is, where kinds are told apart and times are told. */
+  /** Whether they are all that there is, where kinds are told apart, and times and statuses are told; of events with times beside those of all of the report's. */
   readonly isExact: boolean;
 }
 
@@ -52,10 +57,29 @@ export function sieveTests(filters: readonly Filter[], scope: CompileScope): Sie
     if (field >= 0) texts.push({ field, marks: wanted.texts.map(markOfText) });
     if (column !== undefined) events.push(wanted.texts.map((text) => markOfEventText(column, text)));
   }
-  const kind = byKind.length === 0 ? null : conjunction(byKind.map((filter) => compileFilter(filter, scope)));
   const timed = filters.filter((filter) => timeTestOf(filter, scope) !== null);
-  const isExact = scope.traits.sub === null && byKind.length + timed.length === filters.length;
-  return { kind, texts, events, times: timed.flatMap((filter) => timeTestOf(filter, scope) ?? []), isExact };
+  const byStatus = filters.filter((filter) => isOfStatus(filter, scope));
+  return {
+    kind: compiledAll(byKind, scope),
+    status: compiledAll(byStatus, scope),
+    texts,
+    events,
+    times: timed.flatMap((filter) => timeTestOf(filter, scope) ?? []),
+    isExact: byKind.length + timed.length + byStatus.length === filters.length,
+  };
+}
+
+const compiledAll = (filters: readonly Filter[], scope: CompileScope): Predicate | null =>
+  filters.length === 0 ? null : conjunction(filters.map((filter) => compileFilter(filter, scope)));
+
+/** Whether the condition reads nothing but an event's status. */
+function isOfStatus(filter: Filter, scope: CompileScope): boolean {
+  const fields = fieldsReadByAll([filter]);
+  return (
+    fields !== null &&
+    fields.length > 0 &&
+    fields.every((field) => accessFor(scope, field).column === EVENT_CODE.status)
+  );
 }
 
 /** null: it is no condition on a time that is kept. */
@@ -84,13 +108,22 @@ const FEW_OTHERS = 8;
 const leavesMany = (nodes: NodeSet, { counts }: View): boolean =>
   (counts.nodes - nodes.count()) * FEW_OTHERS > counts.nodes;
 
+/** What passes, of one partition. */
+interface Wanted {
+  /** null: reports of any node. */
+  readonly nodes: NodeSet | null;
+  /** Of kinds that do not pass. */
+  readonly failing: KindMarks;
+  /** Numbers of the statuses of which one is wanted; null: that does not matter. */
+  readonly statuses: readonly number[] | null;
+}
+
 /** Those of one partition. */
 export class ReportSieve {
+  readonly #reports: Pick<ReportView, 'marks' | 'moments' | 'statuses'>;
   readonly #marks: ReportMarks;
   readonly #moments: ReportMoments;
-  readonly #nodes: NodeSet | null;
-  /** Of kinds that do not pass. */
-  readonly #failing: KindMarks;
+  readonly #wanted: Wanted;
   readonly #tests: SieveTests;
   /** null: it does not matter, or it is not known, when reports were. */
   #zones: ReportZones | null = null;
@@ -99,34 +132,29 @@ export class ReportSieve {
   /** Places of the reports of a block that are left. */
   readonly #places = new Uint8Array(BLOCK_REPORTS);
 
-  private constructor(
-    { marks, moments }: Pick<ReportView, 'marks' | 'moments'>,
-    nodes: NodeSet | null,
-    failing: KindMarks,
-    tests: SieveTests,
-  ) {
-    this.#marks = marks;
-    this.#moments = moments;
-    this.#nodes = nodes;
-    this.#failing = failing;
+  private constructor(reports: Pick<ReportView, 'marks' | 'moments' | 'statuses'>, wanted: Wanted, tests: SieveTests) {
+    this.#reports = reports;
+    this.#marks = reports.marks;
+    this.#moments = reports.moments;
+    this.#wanted = wanted;
     this.#tests = tests;
   }
 
   /** `nodes`: those that reports may be of. null: it would let nearly all pass. */
   static of(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
     const { view } = row;
-    const wanted = nodes !== null && leavesMany(nodes, view) ? nodes : null;
-    const failing = failingKinds(tests.kind, row);
+    const wanted = wantedOf(row, nodes !== null && leavesMany(nodes, view) ? nodes : null, tests);
     const { texts, events, times } = tests;
-    if (wanted === null && failing.length + texts.length + events.length + times.length === 0) return null;
-    return new ReportSieve(view.reports, wanted, new KindMarks(failing), tests);
+    const isAny = wanted.nodes === null && wanted.statuses === null && wanted.failing.length === 0;
+    if (isAny && texts.length + events.length + times.length === 0) return null;
+    return new ReportSieve(view.reports, wanted, tests);
   }
 
   /** One that passes no other reports, but for those whose times are not told; null: there is none. `nodes`: null: reports of any pass. */
   static exact(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
     const { reports } = row.view;
     if (!tests.isExact || !reports.areToldApart) return null;
-    return new ReportSieve(reports, nodes, new KindMarks(failingKinds(tests.kind, row)), tests);
+    return new ReportSieve(reports, wantedOf(row, nodes, tests), tests);
   }
 
   /** From here on it passes over whole blocks without reports of the times that are asked for. `zones`: of its partition. */
@@ -143,7 +171,8 @@ export class ReportSieve {
 
   /** Of one that is exact: whether it passes nearly all reports of the times that are asked for. */
   passesMost(view: View): boolean {
-    return this.#failing.length === 0 && (this.#nodes === null || !leavesMany(this.#nodes, view));
+    const { nodes, failing } = this.#wanted;
+    return failing.length === 0 && (nodes === null || !leavesMany(nodes, view));
   }
 
   /** How many of the range are in blocks that may have reports of the times that are asked for; null: that is not known. */
@@ -169,8 +198,7 @@ export class ReportSieve {
   /** Of so many places in the block, those that pass are left: how many. */
   #sift(number: number, count: number): number {
     const places = this.#places;
-    const nodes = this.#nodes;
-    const failing = this.#failing;
+    const { nodes, failing, statuses } = this.#wanted;
     const { texts, events, times } = this.#tests;
     const marks = this.#marks.blocks.at(number);
     // What most of the others are told by comes first.
@@ -185,6 +213,10 @@ export class ReportSieve {
       places[left++] = place;
     }
     for (let i = 0; i < events.length; i++) left = kept(places, left, (place) => hasOne(marks, place, events[i]!));
+    if (statuses !== null && left > 0) {
+      const counted = this.#reports.statuses.blocks.at(number);
+      left = kept(places, left, (place) => !counted.has(place) || hasSome(counted, place, statuses));
+    }
     if (left === 0 || times.length === 0) return left;
     const moments = this.#moments.blocks.at(number);
     for (let i = 0; i < times.length; i++) {
@@ -232,8 +264,7 @@ export class ReportSieve {
   }
 
   #withoutTimes(): ReportSieve {
-    const blocks = { marks: this.#marks, moments: this.#moments };
-    return new ReportSieve(blocks, this.#nodes, this.#failing, { ...this.#tests, times: [] });
+    return new ReportSieve(this.#reports, this.#wanted, { ...this.#tests, times: [] });
   }
 
   /** Between those that pass NO_REPORT now and then. */
@@ -316,6 +347,11 @@ function hasOne(marks: MarkBlock, place: number, some: readonly EventMark[]): bo
   return false;
 }
 
+function hasSome(counted: StatusBlock, place: number, statuses: readonly number[]): boolean {
+  for (let i = 0; i < statuses.length; i++) if (counted.count(statuses[i]!, place) > 0) return true;
+  return false;
+}
+
 /** Puts those of the first places that pass first: how many there are. */
 function kept(places: Uint8Array, count: number, passes: (place: number) => boolean): number {
   let left = 0;
@@ -324,6 +360,21 @@ function kept(places: Uint8Array, count: number, passes: (place: number) => bool
     if (passes(place)) places[left++] = place;
   }
   return left;
+}
+
+const wantedOf = (row: Row, nodes: NodeSet | null, tests: SieveTests): Wanted => ({
+  nodes,
+  failing: new KindMarks(failingKinds(tests.kind, row)),
+  statuses: tests.status === null ? null : passingStatuses(tests.status, row),
+});
+
+/** Numbers of the statuses that pass. */
+export function passingStatuses(test: Predicate, row: Row): readonly number[] {
+  const eventsOf = eventsOfStatus();
+  return STATUSES.flatMap((_, status) => {
+    row.sub = eventsOf(status);
+    return test.test(row) === TRUE ? [status] : [];
+  });
 }
 
 /** Marks of which no kind can pass. */

@@ -92,7 +92,7 @@ export class ReportSource {
     const order = behind === null ? null : this.#order;
     let path = this.#path(row, nodes, order, null);
     const isSifted = !isNarrow(nodes, view) && areMany(path);
-    const sieve = isSifted ? ReportSieve.of(row, nodes, this.#tests) : null;
+    const sieve = isSifted ? ReportSieve.of(row, nodes, this.tests) : null;
     const inOrder = orderOfPath(path);
     const zones = isSifted && this.#areZonesOfUse(sieve, inOrder) ? yield* this.#zones(row) : null;
     if (zones !== null) sieve?.know(zones);
@@ -163,7 +163,7 @@ export class ReportSource {
 
   /** Whether it tells something of the reports that are looked for between which times blocks of them are. */
   #areZonesOfUse(sieve: ReportSieve | null, order: PageOrder | null): boolean {
-    if (this.#tests.times.length > 0) return true;
+    if (this.tests.times.length > 0) return true;
     // What nearly all reports are on comes from the index of times.
     return order?.by === 'time' && (sieve !== null || this.#selected.isWithinReports);
   }
@@ -203,11 +203,11 @@ export class ReportSource {
 
   /** One that passes the rows, which are reports, and none but those beside them whose times are not told. null: there is none. `nodes`: null: any. */
   exactSieve(row: Row, nodes: NodeSet | null): ReportSieve | null {
-    return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.#tests) : null;
+    return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.tests) : null;
   }
 
   /** What is told side by side of the conditions on reports and on their events. */
-  get #tests(): SieveTests {
+  get tests(): SieveTests {
     this.#sieveTests ??= sieveTests([...this.#selected.split.item, ...this.#selected.split.sub], this.#selected.scope);
     return this.#sieveTests;
   }
@@ -246,7 +246,7 @@ export class ReportSource {
     const { ctx, parts } = this.#selected;
     return parts.every((part) => {
       const view = ctx.view(part);
-      return ReportSieve.of(new Row(view, part), null, this.#tests)?.leavesFew(rows, view) === true;
+      return ReportSieve.of(new Row(view, part), null, this.tests)?.leavesFew(rows, view) === true;
     });
   }
 
@@ -259,7 +259,7 @@ export class ReportSource {
     const idsOf = (node: NodeId): Iterable<ReportId> => {
       if (path.kind === 'latest') return latestOf(node, row);
       const ids = row.view.reports.ofNode(node);
-      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.#tests);
+      if (++opened === UNSIFTED_NODES) sieve = ReportSieve.of(row, null, this.tests);
       return sieve === null ? ids : sieve.filter(ids);
     };
     return (node) => open(idsOf(node), null, null);

@@ -1,0 +1,159 @@
+// Events counted, and grouped, without a look at them, where no more of an event than its status is asked for: how many of each status a report has is
+// kept side by side with its node, its kind and its times (store/reports/report-statuses.ts). Opened are reports of which that is not told, and those
+// whose events are partly within the times that are asked for.
+
+import { PairNumbers } from '../../../pair-numbers.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import { EVENT_CODE, type StoredEvents } from '../../../store/records/event-record.ts';
+import type { NodeId, ReportId } from '../../../store/records/records.ts';
+import { blockOf } from '../../../store/reports/report-blocks.ts';
+import { KIND_PLACES, KindMarks, reportsOf } from '../../../store/reports/report-kinds.ts';
+import { BETWEEN } from '../../../store/reports/report-moments.ts';
+import { eventsOfStatus, STATUSES } from '../../../store/reports/report-statuses.ts';
+import { areShared } from '../filter/classed.ts';
+import { TRUE } from '../filter/truth.ts';
+import type { Access } from '../row/access.ts';
+import { Row } from '../row/row.ts';
+import { passingStatuses, type ReportSieve, type TakeReport } from '../sources/report-sieve.ts';
+import type { Source } from '../sources/source.ts';
+import { areFewWanted, isOfNode } from './report-counts.ts';
+
+interface Part {
+  readonly row: Row;
+  /** The nodes whose events are counted; null: all. */
+  readonly nodes: NodeSet | null;
+  readonly sieve: ReportSieve;
+}
+
+/** What events are to be told apart by. */
+interface Told {
+  readonly byNode: boolean;
+  readonly byKind: boolean;
+  readonly byStatus: boolean;
+}
+
+/** Events of one node, kind and status, as far as these are told apart. */
+interface Tally {
+  readonly node: NodeId;
+  /** Of the kind. */
+  readonly place: number;
+  /** By status; the first one has all where they are not told apart. */
+  readonly counts: number[];
+}
+
+/**
+ * Gives rows with what `reads` read, and how many events each of them stands for: nobody else's, and in no order. false, and nothing: the rows have to
+ * be looked at.
+ */
+export function* foldEvents(
+  source: Source,
+  reads: readonly Access[],
+  visit: (row: Row, weight: number) => void,
+): Generator<undefined, boolean> {
+  const ofNode = reads.filter(isOfNode);
+  const ofStatus = reads.filter(({ column }) => column === EVENT_CODE.status);
+  const ofKind = reads.filter((read) => !ofNode.includes(read) && !ofStatus.includes(read));
+  if (source.traits.sub !== 'event' || !areShared(ofKind, KIND_PLACES)) return false;
+  const parts = yield* partsOf(source);
+  if (parts === null) return false;
+  const told = { byNode: ofNode.length > 0, byKind: ofKind.length > 0, byStatus: ofStatus.length > 0 };
+  for (const part of parts) yield* foldPart(source, part, told, visit);
+  return true;
+}
+
+/** By partition; null: something is asked for that is not told side by side, or of few nodes. */
+function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> {
+  const { ctx, split } = source;
+  const parts: Part[] = [];
+  for (const number of source.parts) {
+    const view = ctx.view(number);
+    const row = new Row(view, number);
+    const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
+    const nodes = wanted === null || wanted.count() === view.counts.nodes ? null : wanted;
+    if (nodes !== null && areFewWanted(nodes, view)) return null;
+    const sieve = source.reports.exactSieve(row, nodes);
+    if (sieve === null) return null;
+    const zones = yield* view.reports.zones(() => ctx.tick());
+    if (zones !== null) sieve.know(zones);
+    parts.push({ row, nodes, sieve });
+    if (ctx.tick()) yield;
+  }
+  return parts;
+}
+
+function* foldPart(
+  source: Source,
+  { row, nodes, sieve }: Part,
+  { byNode, byKind, byStatus }: Told,
+  visit: (row: Row, weight: number) => void,
+): Generator<undefined, void> {
+  const { ctx, trace, plans } = source;
+  const { reports } = row.view;
+  const { scan } = trace.partition(row.part);
+  ctx.trace.enter(scan);
+  plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: { kind: 'counted' } };
+  const { times, status } = source.reports.tests;
+  const isTimed = times.length > 0;
+  const ofEvents = times.filter(({ moment }) => moment === 'event');
+  const statuses = status === null ? STATUSES.map((_, number) => number) : passingStatuses(status, row);
+  const kinds = reports.kindsOfMarked();
+  const places = new KindMarks(kinds.map(({ mark }) => mark));
+  const numbers = new PairNumbers();
+  const tallies: Tally[] = [];
+  const { least, greatest } = BETWEEN.event;
+  const tell = (weight: number): void => {
+    scan.rows += weight;
+    visit(row, weight);
+  };
+  const look = (id: ReportId): void => eachEvent(source, row, id, () => tell(1));
+  const take: TakeReport = (marks, moments, at, id) => {
+    const counted = reports.statuses.blocks.at(blockOf(id));
+    if (!counted.has(at) || (isTimed && !moments.has(at))) return look(id);
+    for (let i = 0; i < ofEvents.length; i++) {
+      const { from, to } = ofEvents[i]!;
+      if (least(moments, at) < from || greatest(moments, at) > to) return look(id);
+    }
+    const node = byNode ? marks.node(at) : 0;
+    const place = byKind ? places.indexOf(marks.kind(at)) : 0;
+    const number = numbers.of(node, place);
+    if (number === tallies.length) tallies.push({ node, place, counts: STATUSES.map(() => 0) });
+    const { counts } = tallies[number]!;
+    for (let i = 0; i < statuses.length; i++) {
+      const of = statuses[i]!;
+      counts[byStatus ? of : 0]! += counted.count(of, at);
+    }
+  };
+  yield* sieve.each(reports.ids(), take, () => ctx.tick());
+  const reportOf = kinds.map(({ report }) => reportsOf(report));
+  const eventsOf = eventsOfStatus();
+  for (const { node, place, counts } of tallies) {
+    row.nodeId = node;
+    row.body = reportOf[place]?.(byNode ? { certname: row.certname } : {}) ?? null;
+    for (const [of, count] of counts.entries()) {
+      if (count === 0) continue;
+      standAt(row, eventsOf(of));
+      tell(count);
+    }
+    if (ctx.tickRow()) yield;
+  }
+}
+
+/** Makes the row one of the events, of a report that there is not. */
+function standAt(row: Row, events: StoredEvents): void {
+  row.itemId = events.report;
+  row.sub = events;
+  row.subIndex = 0;
+}
+
+/** Calls at each of the report's events that is a row. */
+function eachEvent(source: Source, row: Row, id: ReportId, take: () => void): void {
+  if (!row.openReport(id) || !passes(source.item, row)) return;
+  const events = source.subs!(row);
+  for (let index = 0; index < events.length; index++) {
+    row.subIndex = index;
+    row.sub = events.at(index);
+    if (passes(source.sub, row)) take();
+  }
+}
+
+const passes = (test: Source['item'], row: Row): boolean => test === null || test.test(row) === TRUE;
