@@ -25,19 +25,18 @@ interface Part {
   readonly sieve: ReportSieve;
 }
 
-/** What events are to be told apart by. */
+/** What events are to be told apart by, beside their status. */
 interface Told {
   readonly byNode: boolean;
   readonly byKind: boolean;
-  readonly byStatus: boolean;
 }
 
-/** Events of one node, kind and status, as far as these are told apart. */
+/** Events of one node and kind, as far as these are told apart. */
 interface Tally {
   readonly node: NodeId;
   /** Of the kind. */
   readonly place: number;
-  /** By status; the first one has all where they are not told apart. */
+  /** By status. */
   readonly counts: number[];
 }
 
@@ -51,12 +50,11 @@ export function* foldEvents(
   visit: (row: Row, weight: number) => void,
 ): Generator<undefined, boolean> {
   const ofNode = reads.filter(isOfNode);
-  const ofStatus = reads.filter(({ column }) => column === EVENT_CODE.status);
-  const ofKind = reads.filter((read) => !ofNode.includes(read) && !ofStatus.includes(read));
+  const ofKind = reads.filter((read) => !ofNode.includes(read) && read.column !== EVENT_CODE.status);
   if (source.traits.sub !== 'event' || !areShared(ofKind, KIND_PLACES)) return false;
   const parts = yield* partsOf(source);
   if (parts === null) return false;
-  const told = { byNode: ofNode.length > 0, byKind: ofKind.length > 0, byStatus: ofStatus.length > 0 };
+  const told = { byNode: ofNode.length > 0, byKind: ofKind.length > 0 };
   for (const part of parts) yield* foldPart(source, part, told, visit);
   return true;
 }
@@ -84,7 +82,7 @@ function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> 
 function* foldPart(
   source: Source,
   { row, nodes, sieve }: Part,
-  { byNode, byKind, byStatus }: Told,
+  { byNode, byKind }: Told,
   visit: (row: Row, weight: number) => void,
 ): Generator<undefined, void> {
   const { ctx, trace, plans } = source;
@@ -120,7 +118,7 @@ function* foldPart(
     const { counts } = tallies[number]!;
     for (let i = 0; i < statuses.length; i++) {
       const of = statuses[i]!;
-      counts[byStatus ? of : 0]! += counted.count(of, at);
+      counts[of]! += counted.count(of, at);
     }
   };
   yield* sieve.each(reports.ids(), take, () => ctx.tick());
