@@ -138,6 +138,30 @@ export function noOperator(column: string, op: string, value: string, inPql = va
   return new StoreRefusal(message(value), 'analysis', message(inPql));
 }
 
+/** Lists and objects cannot be sent as parameters at all. */
+const parameterType = (value: JsonValue): string =>
+  ['array', 'object'].includes(kindOf(value)) ? 'unknown' : valueType(value);
+
+/**
+ * `to_string` is `to_char` there. Fact values come to functions as numbers, and a name that means nothing (`undefined`) as a text that has no type
+ * yet; null stands for no field at all.
+ */
+function functionCall(fn: string, field: Stored | null | undefined, parameters: readonly JsonValue[]): string {
+  const types = parameters.map(parameterType);
+  if (field !== null) types.unshift(!field ? 'unknown' : field.type === 'V' ? 'numeric' : columnType(field));
+  return `ERROR: function ${fn === 'to_string' ? 'to_char' : fn}(${types.join(', ')})`;
+}
+
+export const noFunction = (
+  fn: string,
+  field: Stored | null | undefined,
+  parameters: readonly JsonValue[],
+): QueryError => new StoreRefusal(`${functionCall(fn, field, parameters)} does not exist`);
+
+/** There are several functions of that name for such parameters, and a name that means nothing decides for none of them. */
+export const ambiguousFunction = (fn: string, parameters: readonly JsonValue[]): QueryError =>
+  new StoreRefusal(`${functionCall(fn, undefined, parameters)} is not unique`);
+
 /** Patterns are compared with the elements of an array, and with the text of a fact value. */
 const comparedType = (field: Stored, op: string): string =>
   op === '~' && (field.type === 'A' || field.type === 'V') ? 'text' : columnType(field);

@@ -6,7 +6,7 @@ import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery, type Defer, StoreRefusal } from '../errors.ts';
 import { type AggregateName, type Column, type FieldRef, type GroupKey, nameOfRef, type OrderTerm } from '../tree.ts';
-import { badMatchPart, columnType, noSequence } from './messages.ts';
+import { ambiguousFunction, badMatchPart, noFunction, noSequence } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
 import { documentRef, parseField, tryParseField } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -135,10 +135,6 @@ function fieldColumn(scope: Scope, name: JsonValue): Column {
   return { kind: 'field', key, ref: fieldRef(scope, key) };
 }
 
-/** `to_string` is the database's `to_char`. */
-const noFunction = (fn: string, args: string): Error =>
-  new StoreRefusal(`ERROR: function ${fn === 'to_string' ? 'to_char' : fn}(${args}) does not exist`);
-
 const isNumberField = (field: Field): boolean => field.type === 'N' || field.type === 'V';
 
 /** Whether the function has an answer for the field's values. Fact values count as numbers, PuppetDB converts them. */
@@ -166,27 +162,26 @@ function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
   const fn = textOf(call[1] ?? null);
   const [name, ...parameters] = call.slice(2);
   const mask = parameters[0];
-  if (parameters.length !== (fn === 'to_string' ? 1 : 0))
-    throw noFunction(fn, call.slice(2).map(printClojure).join(', '));
   if (name === undefined) {
-    if (fn !== 'count') throw noFunction(fn, '');
+    if (fn !== 'count') throw noFunction(fn, null, []);
     return { kind: 'aggregate', key: fn, fn, ref: null };
   }
-  const field = typeof name === 'string' ? fieldNamed(scope, name) : undefined;
-  if (!field || field.name === 'tag') {
+  const field = typeof name === 'string' ? columnField(scope, name) : undefined;
+  if (parameters.length !== (fn === 'to_string' ? 1 : 0)) throw noFunction(fn, field, parameters);
+  if (!field) {
     // PuppetDB takes what it does not know for a column of nulls, members of documents too. Functions of numbers fail on it.
     if (fn === 'count' || fn === 'min' || fn === 'max') {
       return { kind: 'aggregate', key: fn, fn, ref: null, absent: true };
     }
     if (fn === 'jsonb_typeof') return { kind: 'null', key: fn };
-    throw noFunction(fn, printClojure(name));
+    throw fn === 'to_string' && typeof mask !== 'string'
+      ? noFunction(fn, field, parameters)
+      : ambiguousFunction(fn, parameters);
   }
-  if (!accepts(fn, field)) {
-    throw noFunction(fn, columnType(field) + (typeof mask === 'string' ? ', character varying' : ''));
-  }
+  if (!accepts(fn, field)) throw noFunction(fn, field, parameters);
   const ref: FieldRef = { kind: 'field', field: field.name };
   if (fn === 'to_string') {
-    if (typeof mask !== 'string') throw noFunction(fn, `${columnType(field)}, ${printClojure(mask ?? null)}`);
+    if (typeof mask !== 'string') throw noFunction(fn, field, parameters);
     return { kind: 'to_string', key: fn, ref, mask };
   }
   if (fn === 'jsonb_typeof') return { kind: 'jsonb_typeof', key: fn, ref };
@@ -217,7 +212,7 @@ function checkGroupNames(scope: Scope, keys: readonly JsonValue[]): void {
   for (const key of keys) {
     const name = groupName(key);
     if (name === null) throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
-    if (!(FUNCTIONS.has(name) || groupField(scope, name) || isDocumentMember(scope, name))) unknown.push(name);
+    if (!(FUNCTIONS.has(name) || columnField(scope, name) || isDocumentMember(scope, name))) unknown.push(name);
   }
   const [first] = unknown.sort();
   if (first !== undefined) throw badQuery(`${printClojure(first)} is niether a valid column name nor function name`);
@@ -229,7 +224,7 @@ function groupName(key: JsonValue): string | null {
   return typeof name === 'string' ? name : null;
 }
 
-function groupField(scope: Scope, name: string): Field | undefined {
+function columnField(scope: Scope, name: string): Field | undefined {
   const field = fieldNamed(scope, name);
   return field?.name === 'tag' ? undefined : field;
 }
@@ -237,7 +232,7 @@ function groupField(scope: Scope, name: string): Field | undefined {
 /** What a key that `checkGroupNames` has let pass refers to. */
 function groupKey(scope: Scope, key: JsonValue, { keyed, shown }: Groupable): GroupKey {
   const name = groupName(key)!;
-  const field = groupField(scope, name);
+  const field = columnField(scope, name);
   if (field) {
     if (field.type === 'X' || (field.type === 'J' && !(scope.roots as readonly string[]).includes(field.name))) {
       throw new StoreRefusal('ERROR: could not identify an equality operator for type json', 'grouping');

@@ -375,6 +375,34 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['fact_paths', '["~","name",5]', 'ERROR: operator does not exist: character varying ~ integer'],
   ['fact_paths', '["=","type",true]', 'ERROR: operator does not exist: character varying = boolean'],
   ['fact_paths', '["extract",[["function","sum","name"]]]', 'ERROR: function sum(character varying) does not exist'],
+  ['nodes', '["extract",[["function","avg","bogus"]]]', 'ERROR: function avg(unknown) is not unique'],
+  ['resources', '["extract",[["function","sum","tag"]]]', 'ERROR: function sum(unknown) is not unique'],
+  [
+    'inventory',
+    '["extract",[["function","to_string","facts.kernel","YYYY"]]]',
+    'ERROR: function to_char(unknown, character varying) is not unique',
+  ],
+  [
+    'nodes',
+    '["extract",[["function","to_string","bogus",5]]]',
+    'ERROR: function to_char(unknown, integer) does not exist',
+  ],
+  [
+    'nodes',
+    '["extract",[["function","to_string","facts_timestamp",1.5]]]',
+    'ERROR: function to_char(timestamp with time zone, double precision) does not exist',
+  ],
+  [
+    'events',
+    '["extract",[["function","sum","line","x"]]]',
+    'ERROR: function sum(integer, character varying) does not exist',
+  ],
+  ['nodes', '["extract",[["function","to_string"]]]', 'ERROR: function to_char() does not exist'],
+  [
+    'facts',
+    '["extract",[["function","jsonb_typeof","value"]]]',
+    'ERROR: function jsonb_typeof(numeric) does not exist',
+  ],
   [
     'resources',
     '["in","exported",["extract","name",["select_fact_paths",["~","name","x"]]]]',
