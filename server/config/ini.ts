@@ -75,11 +75,10 @@ function splitPair(line: string, place: Place): [key: string, value: string] {
   return [key, unescaped(unquoted(match[2]!), place)];
 }
 
-function unquoted(value: string): string {
-  const quote = value[0];
-  const isQuoted = value.length >= 2 && (quote === '"' || quote === "'") && value.endsWith(quote);
-  return isQuoted ? value.slice(1, -1) : value;
-}
+/** The quotes at both ends of `"a", "b"` are not a pair. */
+const QUOTED = /^(["'])(?:\\.|(?!\1)[^\\])*\1$/s;
+
+const unquoted = (value: string): string => (QUOTED.test(value) ? value.slice(1, -1) : value);
 
 const controls: Readonly<Record<string, string>> = { t: '\t', n: '\n', f: '\f', r: '\r', b: '\b' };
 

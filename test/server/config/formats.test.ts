@@ -50,6 +50,18 @@ describe('ini', () => {
     });
   });
 
+  test('quotes are taken off when they are a pair around the whole value', () => {
+    const text = String.raw`[a]
+      one = 'it is "so"'
+      escaped = "a \"b\" c"
+      list = "a", "b"
+      words = 'a' or 'b'
+      lone = "`;
+    assert.deepEqual(ini(text), {
+      a: { one: 'it is "so"', escaped: 'a "b" c', list: '"a", "b"', words: "'a' or 'b'", lone: '"' },
+    });
+  });
+
   test('a section may be opened twice, a key may not be given twice', () => {
     assert.deepEqual(ini('[a]\nx=1\n[b]\ny=2\n[a]\nz=3'), { a: { x: '1', z: '3' }, b: { y: '2' } });
     const { line, message } = refusal(() => ini('[a]\nx = 1\n\nx = 2'));
