@@ -1,14 +1,17 @@
-// Between which times the reports of a block are, so that blocks without any of the times that are asked for are not read, and those that come first
-// in the order of a time are found. A thread keeps it of a partition for its next queries: some bytes a block, and of blocks that no report joins any
-// more, so that it stays true for later snapshots: reports that go, and events that are dropped, leave it wider than it need be.
+// Between which times the reports of a block are, and which statuses their events have, so that blocks without any that are asked for are not read, and
+// those that come first in the order of a time are found. A thread keeps it of a partition for its next queries: some bytes a block, and of blocks that
+// no report joins any more, so that it stays true for later snapshots: reports that go, and events that are dropped, leave it wider than it need be.
 
 import { BLOCK_REPORTS, blockOf } from './report-blocks.ts';
 import type { MarkBlock, ReportMarks } from './report-marks.ts';
 import { BETWEEN, type Moment, type MomentBlock, type ReportMoments } from './report-moments.ts';
+import { type ReportStatuses, STATUSES, type StatusBlock } from './report-statuses.ts';
 
 const MOMENTS = Object.keys(BETWEEN) as readonly Moment[];
-/** Numbers a block: the least and the greatest of each moment. */
-const NUMBERS = MOMENTS.length * 2;
+/** Numbers a block: the least and the greatest of each moment, and a bit for each status. */
+const NUMBERS = MOMENTS.length * 2 + 1;
+const STATUS = MOMENTS.length * 2;
+const ANY_STATUS = (1 << STATUSES.length) - 1;
 const PLACE: Readonly<Record<Moment, number>> = Object.fromEntries(
   MOMENTS.map((moment, i) => [moment, i * 2]),
 ) as Record<Moment, number>;
@@ -18,10 +21,11 @@ const FIRST_BLOCKS = 64;
 interface Blocks {
   readonly marks: ReportMarks;
   readonly moments: ReportMoments;
+  readonly statuses: ReportStatuses;
   readonly idRange: { readonly first: number; readonly end: number };
 }
 
-/** By number of a block; between any times where nothing is known of one. */
+/** By number of a block; between any times, and with any statuses, where nothing is known of one. */
 export class ReportZones {
   /** The first block that is known, and the one behind the last. */
   #first = 0;
@@ -34,7 +38,11 @@ export class ReportZones {
    * Reads the blocks that are not known yet, as far as they are full. `gone`: how many reports had been changed or had gone by the snapshot.
    * `tick` says when to yield. Returns whether what is known is true of the snapshot: what is read of a later one may lack what has gone since.
    */
-  *catchUp({ marks, moments, idRange }: Blocks, gone: number, tick: () => boolean): Generator<undefined, boolean> {
+  *catchUp(
+    { marks, moments, statuses, idRange }: Blocks,
+    gone: number,
+    tick: () => boolean,
+  ): Generator<undefined, boolean> {
     const first = blockOf(Math.min(idRange.first, idRange.end));
     const end = Math.floor(idRange.end / BLOCK_REPORTS);
     this.#begin(first);
@@ -42,7 +50,7 @@ export class ReportZones {
       const number = this.#end;
       const isKnown = Math.max(number * BLOCK_REPORTS, idRange.first) >= marks.since;
       this.#asOf = Math.max(this.#asOf, gone);
-      this.#add(isKnown ? marks.blocks.at(number) : null, moments.blocks.at(number));
+      this.#add(isKnown ? marks.blocks.at(number) : null, moments.blocks.at(number), statuses.blocks.at(number));
       if (tick()) yield;
     }
     return gone >= this.#asOf;
@@ -54,6 +62,14 @@ export class ReportZones {
 
   greatest(moment: Moment, number: number): number {
     return this.#has(number) ? this.#bounds[this.#at(number) + PLACE[moment] + 1]! : Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether events of the block may have one of these statuses, by their numbers. */
+  hasStatus(statuses: readonly number[], number: number): boolean {
+    if (!this.#has(number)) return true;
+    const bits = this.#bounds[this.#at(number) + STATUS]!;
+    for (let i = 0; i < statuses.length; i++) if ((bits & (1 << statuses[i]!)) !== 0) return true;
+    return false;
   }
 
   #has(number: number): boolean {
@@ -74,7 +90,7 @@ export class ReportZones {
   }
 
   /** Of the next block. `marks`: null: of some of its reports nothing is known. */
-  #add(marks: MarkBlock | null, moments: MomentBlock): void {
+  #add(marks: MarkBlock | null, moments: MomentBlock, statuses: StatusBlock): void {
     const at = this.#at(this.#end++);
     if (at + NUMBERS > this.#bounds.length) {
       const longer = new Float64Array(Math.max(FIRST_BLOCKS * NUMBERS, at * 2));
@@ -82,16 +98,27 @@ export class ReportZones {
       this.#bounds = longer;
     }
     const bounds = this.#bounds.subarray(at, at + NUMBERS);
-    for (let i = 0; i < NUMBERS; i++) bounds[i] = i % 2 === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < STATUS; i++) bounds[i] = i % 2 === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     if (marks !== null && isAllTold(marks, moments)) {
       for (const [i, moment] of MOMENTS.entries()) span(moment, marks, moments, bounds, i * 2);
-    } else for (let i = 0; i < NUMBERS; i++) bounds[i] = -bounds[i]!;
+    } else for (let i = 0; i < STATUS; i++) bounds[i] = -bounds[i]!;
+    bounds[STATUS] = marks !== null && isAllTold(marks, statuses) ? statusesOf(marks, statuses) : ANY_STATUS;
   }
 }
 
-function isAllTold(marks: MarkBlock, moments: MomentBlock): boolean {
-  for (let place = 0; place < BLOCK_REPORTS; place++) if (marks.node(place) !== 0 && !moments.has(place)) return false;
+function isAllTold(marks: MarkBlock, told: Pick<MomentBlock | StatusBlock, 'has'>): boolean {
+  for (let place = 0; place < BLOCK_REPORTS; place++) if (marks.node(place) !== 0 && !told.has(place)) return false;
   return true;
+}
+
+/** A bit for each that events have. */
+function statusesOf(marks: MarkBlock, statuses: StatusBlock): number {
+  let bits = 0;
+  for (let place = 0; place < BLOCK_REPORTS; place++) {
+    if (marks.node(place) === 0) continue;
+    for (let status = 0; status < STATUSES.length; status++) if (statuses.count(status, place) > 0) bits |= 1 << status;
+  }
+  return bits;
 }
 
 /** Widens the two numbers from `at` on. */

@@ -7,13 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
+import { encodeEvents, eventRange } from '../../../engine/store/records/event-record.ts';
 import { BLOCK_REPORTS, blockOf } from '../../../engine/store/reports/report-blocks.ts';
 import type { Moment } from '../../../engine/store/reports/report-moments.ts';
+import { STATUSES } from '../../../engine/store/reports/report-statuses.ts';
 import type { ReportZones } from '../../../engine/store/reports/report-zones.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { Random, testSeed } from '../../support/random.ts';
 import { nextTurn } from './readers.ts';
-import { reportRecord } from './report-records.ts';
+import { eventRecord, reportRecord } from './report-records.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'muster-report-zones-'));
 after(() => rmSync(dir, { recursive: true, force: true }));
@@ -29,7 +31,14 @@ function partitionOf(name: string): Partition {
   return partition;
 }
 
-function add(partition: Partition, count: number, changes: { readonly startTime?: number } = {}): void {
+function add(
+  partition: Partition,
+  count: number,
+  changes: { readonly startTime?: number } = {},
+  statuses: readonly string[] = [],
+): void {
+  const events = statuses.map((status) => eventRecord({ status, timestamp: NOW }));
+  const encoded = events.length === 0 ? null : encodeEvents(events);
   partition.write((batch) => {
     for (let i = 0; i < count; i++) {
       const at = NOW + made++ * 1000;
@@ -39,7 +48,15 @@ function add(partition: Partition, count: number, changes: { readonly startTime?
         receiveTime: at + random.below(9),
       };
       const hash = made.toString(16).padStart(40, '0');
-      batch.reports.add(reportRecord({ nodeId: 1, hash, producerTimestamp: at, ...times, ...changes }), null, NO_LISTS);
+      const record = reportRecord({
+        nodeId: 1,
+        hash,
+        producerTimestamp: at,
+        ...times,
+        ...changes,
+        ...eventRange(events),
+      });
+      batch.reports.add(record, encoded, NO_LISTS);
     }
   });
 }
@@ -117,6 +134,30 @@ test('zones: the events of a block are between its first and its last one, and w
   const view = partition.snapshot();
   const zones = zonesOf(view)!;
   for (const block of [0, 1]) assert.ok(zones.greatest('event', block) < NOW && zones.least('event', block) > NOW);
+  view.close();
+  await partition.close();
+});
+
+test('zones: a block has the statuses of its events, and any where those of a report are not told', async () => {
+  const partition = partitionOf('statuses');
+  const blocks = [[], ['success'], ['noop', 'failure'], ['strange'], ['skipped']];
+  for (const statuses of blocks) {
+    add(partition, BLOCK_REPORTS - 1);
+    add(partition, 1, {}, statuses);
+  }
+  add(partition, 1);
+  await nextTurn();
+  const view = partition.snapshot();
+  const zones = zonesOf(view)!;
+  const numberOf = (status: string): number => STATUSES.indexOf(status as (typeof STATUSES)[number]);
+  // Ids begin with 1, so that the last report of each is in the next block.
+  for (const [i, statuses] of blocks.entries()) {
+    const present = STATUSES.filter((_, number) => zones.hasStatus([number], i + 1));
+    const isOpen = statuses.includes('strange') || i + 1 === blocks.length;
+    assert.deepEqual(present, isOpen ? STATUSES : STATUSES.filter((status) => statuses.includes(status)), `${i}`);
+  }
+  assert.ok(zones.hasStatus([numberOf('skipped'), numberOf('noop')], 3));
+  assert.ok(!zones.hasStatus([numberOf('skipped'), numberOf('success')], 3));
   view.close();
   await partition.close();
 });

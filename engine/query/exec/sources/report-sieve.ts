@@ -125,7 +125,7 @@ export class ReportSieve {
   readonly #moments: ReportMoments;
   readonly #wanted: Wanted;
   readonly #tests: SieveTests;
-  /** null: it does not matter, or it is not known, when reports were. */
+  /** null: it does not matter, or it is not known, when reports were, and which statuses their events have. */
   #zones: ReportZones | null = null;
   /** How many reports of all pass, whatever times are asked for; null: that was not asked for. */
   #among: number | null = null;
@@ -157,9 +157,9 @@ export class ReportSieve {
     return new ReportSieve(reports, wantedOf(row, nodes, tests), tests);
   }
 
-  /** From here on it passes over whole blocks without reports of the times that are asked for. `zones`: of its partition. */
+  /** From here on it passes over whole blocks without reports of the times, or events of the statuses, that are asked for. `zones`: of its partition. */
   know(zones: ReportZones): void {
-    if (this.#tests.times.length > 0) this.#zones = zones;
+    if (this.#tests.times.length > 0 || this.#wanted.statuses !== null) this.#zones = zones;
   }
 
   passes(id: ReportId): boolean {
@@ -175,7 +175,7 @@ export class ReportSieve {
     return failing.length === 0 && (nodes === null || !leavesMany(nodes, view));
   }
 
-  /** How many of the range are in blocks that may have reports of the times that are asked for; null: that is not known. */
+  /** How many of the range are in blocks that may have some of those that are asked for; null: that is not known. */
   countWithin({ first, end }: IdRange): number | null {
     if (this.#zones === null) return null;
     let blocks = 0;
@@ -183,11 +183,13 @@ export class ReportSieve {
     return blocks * BLOCK_REPORTS;
   }
 
-  /** Whether the block may have reports of the times that are asked for. */
+  /** Whether the block may have reports of the times, and events of the statuses, that are asked for. */
   #isWithin(number: number): boolean {
     const zones = this.#zones;
     if (zones === null) return true;
     const { times } = this.#tests;
+    const { statuses } = this.#wanted;
+    if (statuses !== null && !zones.hasStatus(statuses, number)) return false;
     for (let i = 0; i < times.length; i++) {
       const { moment, from, to } = times[i]!;
       if (zones.greatest(moment, number) < from || zones.least(moment, number) > to) return false;

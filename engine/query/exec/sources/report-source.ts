@@ -161,9 +161,9 @@ export class ReportSource {
     return parts.reduce((sum, part) => sum + ctx.view(part).counts.reports, 0);
   }
 
-  /** Whether it tells something of the reports that are looked for between which times blocks of them are. */
+  /** Whether it tells something of the reports that are looked for between which times blocks of them are, and which statuses these have. */
   #areZonesOfUse(sieve: ReportSieve | null, order: PageOrder | null): boolean {
-    if (this.tests.times.length > 0) return true;
+    if (this.tests.times.length > 0 || this.tests.status !== null) return true;
     // What nearly all reports are on comes from the index of times.
     return order?.by === 'time' && (sieve !== null || this.#selected.isWithinReports);
   }
