@@ -8,6 +8,7 @@ import { decodeEvents, type EventSource } from './records/event-record.ts';
 import type { EventRecord, NodeId, ReportId, ReportRecord } from './records/records.ts';
 import { type ReportListName, storedSize, writeReportList } from './records/report-lists.ts';
 import { decodeReport, type StoredReport } from './records/report-record.ts';
+import { blockOf } from './reports/report-blocks.ts';
 import { type ReportKind, readKinds } from './reports/report-kinds.ts';
 import { ReportMarks } from './reports/report-marks.ts';
 import { ReportMoments } from './reports/report-moments.ts';
@@ -84,6 +85,11 @@ export class ReportView implements EventSource {
   get statuses(): ReportStatuses {
     this.#statuses ??= new ReportStatuses(this.#snapshot.partition.tables.report_statuses, this.#snapshot.options);
     return this.#statuses;
+  }
+
+  /** Whether that is kept of nearly all: of some of the first ones. */
+  get areCounted(): boolean {
+    return !this.statuses.blocks.at(blockOf(this.idRange.first)).isEmpty;
   }
 
   /** Between which times blocks of reports are; null: it is not known of this snapshot. `tick` says when to yield. */

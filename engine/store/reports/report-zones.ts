@@ -11,7 +11,8 @@ const MOMENTS = Object.keys(BETWEEN) as readonly Moment[];
 /** Numbers a block: the least and the greatest of each moment, and a bit for each status. */
 const NUMBERS = MOMENTS.length * 2 + 1;
 const STATUS = MOMENTS.length * 2;
-const ANY_STATUS = (1 << STATUSES.length) - 1;
+/** Instead of bits: of some events it is not told, and these may have others, too. */
+const ANY_STATUS = -1;
 const PLACE: Readonly<Record<Moment, number>> = Object.fromEntries(
   MOMENTS.map((moment, i) => [moment, i * 2]),
 ) as Record<Moment, number>;
@@ -64,10 +65,10 @@ export class ReportZones {
     return this.#has(number) ? this.#bounds[this.#at(number) + PLACE[moment] + 1]! : Number.POSITIVE_INFINITY;
   }
 
-  /** Whether events of the block may have one of these statuses, by their numbers. */
+  /** Whether events of the block may have one of these statuses, by their numbers, or one that has no number. */
   hasStatus(statuses: readonly number[], number: number): boolean {
-    if (!this.#has(number)) return true;
-    const bits = this.#bounds[this.#at(number) + STATUS]!;
+    const bits = this.#has(number) ? this.#bounds[this.#at(number) + STATUS]! : ANY_STATUS;
+    if (bits === ANY_STATUS) return true;
     for (let i = 0; i < statuses.length; i++) if ((bits & (1 << statuses[i]!)) !== 0) return true;
     return false;
   }

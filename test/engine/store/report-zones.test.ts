@@ -155,6 +155,7 @@ test('zones: a block has the statuses of its events, and any where those of a re
     const present = STATUSES.filter((_, number) => zones.hasStatus([number], i + 1));
     const isOpen = statuses.includes('strange') || i + 1 === blocks.length;
     assert.deepEqual(present, isOpen ? STATUSES : STATUSES.filter((status) => statuses.includes(status)), `${i}`);
+    assert.equal(zones.hasStatus([], i + 1), isOpen, `${i}`);
   }
   assert.ok(zones.hasStatus([numberOf('skipped'), numberOf('noop')], 3));
   assert.ok(!zones.hasStatus([numberOf('skipped'), numberOf('success')], 3));

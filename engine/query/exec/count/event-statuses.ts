@@ -69,7 +69,7 @@ function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> 
     const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
     const nodes = wanted === null || wanted.count() === view.counts.nodes ? null : wanted;
     if (nodes !== null && areFewWanted(nodes, view)) return null;
-    const sieve = source.reports.exactSieve(row, nodes);
+    const sieve = view.reports.areCounted ? source.reports.exactSieve(row, nodes) : null;
     if (sieve === null) return null;
     const zones = yield* view.reports.zones(() => ctx.tick());
     if (zones !== null) sieve.know(zones);
@@ -103,13 +103,18 @@ function* foldPart(
     scan.rows += weight;
     visit(row, weight);
   };
-  const look = (id: ReportId): void => eachEvent(source, row, id, () => tell(1));
+  /** Those of the block that are looked at. */
+  const untold: ReportId[] = [];
   const take: TakeReport = (marks, moments, at, id) => {
     const counted = reports.statuses.blocks.at(blockOf(id));
-    if (!counted.has(at) || (isTimed && !moments.has(at))) return look(id);
-    for (let i = 0; i < ofEvents.length; i++) {
+    let isTold = counted.has(at) && (!isTimed || moments.has(at));
+    for (let i = 0; isTold && i < ofEvents.length; i++) {
       const { from, to } = ofEvents[i]!;
-      if (least(moments, at) < from || greatest(moments, at) > to) return look(id);
+      isTold = least(moments, at) >= from && greatest(moments, at) <= to;
+    }
+    if (!isTold) {
+      untold.push(id);
+      return;
     }
     const node = byNode ? marks.node(at) : 0;
     const place = byKind ? places.indexOf(marks.kind(at)) : 0;
@@ -121,12 +126,16 @@ function* foldPart(
       counts[of]! += counted.count(of, at);
     }
   };
-  yield* sieve.each(reports.ids(), take, () => ctx.tick());
+  for (const _ of sieve.each(reports.ids(), take)) {
+    for (const id of untold) yield* eachEvent(source, row, id, () => tell(1));
+    untold.length = 0;
+    if (ctx.tick()) yield;
+  }
   const reportOf = kinds.map(({ report }) => reportsOf(report));
   const eventsOf = eventsOfStatus();
   for (const { node, place, counts } of tallies) {
     row.nodeId = node;
-    row.body = reportOf[place]?.(byNode ? { certname: row.certname } : {}) ?? null;
+    row.body = reportOf[place]!(byNode ? { certname: row.certname } : {});
     for (const [of, count] of counts.entries()) {
       if (count === 0) continue;
       standAt(row, eventsOf(of));
@@ -144,13 +153,14 @@ function standAt(row: Row, events: StoredEvents): void {
 }
 
 /** Calls at each of the report's events that is a row. */
-function eachEvent(source: Source, row: Row, id: ReportId, take: () => void): void {
+function* eachEvent(source: Source, row: Row, id: ReportId, take: () => void): Generator<undefined, void> {
   if (!row.openReport(id) || !passes(source.item, row)) return;
   const events = source.subs!(row);
   for (let index = 0; index < events.length; index++) {
     row.subIndex = index;
     row.sub = events.at(index);
     if (passes(source.sub, row)) take();
+    if (source.ctx.tickRow()) yield;
   }
 }
 

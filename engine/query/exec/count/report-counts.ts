@@ -336,7 +336,7 @@ function* byMarks(
   const sieve = source.reports.exactSieve(row, nodes?.wanted ?? null)!;
   const zones = isTimed ? yield* row.view.reports.zones(() => ctx.tick()) : null;
   if (zones !== null) sieve.know(zones);
-  yield* sieve.each(row.view.reports.ids(), take, () => ctx.tick());
+  for (const _ of sieve.each(row.view.reports.ids(), take)) if (ctx.tick()) yield;
   const isBare = !byNode && moments.length === 0;
   const reports = kinds.map(({ report }) => (isBare ? () => report : reportsOf(report)));
   const withTimes = (ms: readonly number[]): Partial<ReportTimes> =>

@@ -150,7 +150,7 @@ export class ReportSieve {
     return new ReportSieve(view.reports, wanted, tests);
   }
 
-  /** One that passes no other reports, but for those whose times are not told; null: there is none. `nodes`: null: reports of any pass. */
+  /** One that passes no other reports, but for those whose times or statuses are not told; null: there is none. `nodes`: null: reports of any pass. */
   static exact(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
     const { reports } = row.view;
     if (!tests.isExact || !reports.areToldApart) return null;
@@ -309,14 +309,14 @@ export class ReportSieve {
   }
 
   /**
-   * Calls with each of the reports that pass: its blocks, its place in them and its id. Where times are asked for, those of which none are told
-   * are among them. `tick` says when to yield.
+   * Calls with each of the reports that pass: its blocks, its place in them and its id. Where times are asked for, those of which none are told are
+   * among them, and where statuses are, those of which these are not told. Stops behind each block, for who wants to rest.
    */
-  *each(ids: ReportIds, take: TakeReport, tick: () => boolean): Generator<undefined, void> {
+  *each(ids: ReportIds, take: TakeReport): Generator<undefined, void> {
     for (const { first, end } of ids.ranges()) {
       for (let id = first; id < end; id = (blockOf(id) + 1) * BLOCK_REPORTS) {
         this.take(id, end, take);
-        if (tick()) yield;
+        yield;
       }
     }
   }

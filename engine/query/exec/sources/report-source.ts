@@ -201,7 +201,7 @@ export class ReportSource {
     return this.#path(row, nodes, null, null).kind === 'all';
   }
 
-  /** One that passes the rows, which are reports, and none but those beside them whose times are not told. null: there is none. `nodes`: null: any. */
+  /** One that passes the reports that are rows, or have some, and none but those beside them of which not all is told. null: there is none. `nodes`: null: any. */
   exactSieve(row: Row, nodes: NodeSet | null): ReportSieve | null {
     return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.tests) : null;
   }
