@@ -14,7 +14,7 @@ import { areShared } from '../filter/classed.ts';
 import { TRUE } from '../filter/truth.ts';
 import type { Access } from '../row/access.ts';
 import { Row } from '../row/row.ts';
-import { passingStatuses, type ReportSieve, type TakeReport } from '../sources/report-sieve.ts';
+import type { ReportSieve, TakeReport } from '../sources/report-sieve.ts';
 import type { Source } from '../sources/source.ts';
 import { areFewWanted, isOfNode } from './report-counts.ts';
 
@@ -90,10 +90,10 @@ function* foldPart(
   const { scan } = trace.partition(row.part);
   ctx.trace.enter(scan);
   plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: { kind: 'counted' } };
-  const { times, status } = source.reports.tests;
+  const { times } = source.reports.tests;
   const isTimed = times.length > 0;
   const ofEvents = times.filter(({ moment }) => moment === 'event');
-  const statuses = status === null ? STATUSES.map((_, number) => number) : passingStatuses(status, row);
+  const statuses = sieve.statuses ?? STATUSES.map((_, number) => number);
   const kinds = reports.kindsOfMarked();
   const places = new KindMarks(kinds.map(({ mark }) => mark));
   const numbers = new PairNumbers();

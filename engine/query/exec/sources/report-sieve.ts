@@ -162,6 +162,11 @@ export class ReportSieve {
     if (this.#tests.times.length > 0 || this.#wanted.statuses !== null) this.#zones = zones;
   }
 
+  /** Numbers of the statuses that events may have; null: any. */
+  get statuses(): readonly number[] | null {
+    return this.#wanted.statuses;
+  }
+
   passes(id: ReportId): boolean {
     if (id < this.#marks.since) return true;
     if (!this.#isWithin(blockOf(id))) return false;
@@ -371,7 +376,7 @@ const wantedOf = (row: Row, nodes: NodeSet | null, tests: SieveTests): Wanted =>
 });
 
 /** Numbers of the statuses that pass. */
-export function passingStatuses(test: Predicate, row: Row): readonly number[] {
+function passingStatuses(test: Predicate, row: Row): readonly number[] {
   const eventsOf = eventsOfStatus();
   return STATUSES.flatMap((_, status) => {
     row.sub = eventsOf(status);
