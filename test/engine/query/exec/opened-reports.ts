@@ -1,19 +1,26 @@
-// How many reports are read as rows.
+// How many reports a query looks at.
 
 import { Row } from '../../../../engine/query/exec/row/row.ts';
+import { ReportView } from '../../../../engine/store/report-view.ts';
 
-/** How many reports are opened meanwhile. */
-export function openedBy(work: () => void): number {
-  const { openReport } = Row.prototype;
-  let opened = 0;
-  Row.prototype.openReport = function (id) {
-    opened++;
-    return openReport.call(this, id);
+/** How often all objects of that class together are asked for that meanwhile. */
+function callsOf<K extends string>(of: Record<K, (...args: never[]) => unknown>, name: K, work: () => void): number {
+  const method = of[name];
+  let calls = 0;
+  of[name] = function (this: unknown, ...args: never[]) {
+    calls++;
+    return method.apply(this, args);
   };
   try {
     work();
   } finally {
-    Row.prototype.openReport = openReport;
+    of[name] = method;
   }
-  return opened;
+  return calls;
 }
+
+/** How many reports are opened as rows meanwhile. */
+export const openedBy = (work: () => void): number => callsOf(Row.prototype, 'openReport', work);
+
+/** How many records of reports the work reads. */
+export const readsOf = (work: () => void): number => callsOf(ReportView.prototype, 'read', work);

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rowProblems } from '../../../../../engine/store/check/check.ts';
-import { ReportView } from '../../../../../engine/store/report-view.ts';
 import { BLOCK_REPORTS } from '../../../../../engine/store/reports/report-blocks.ts';
 import { encodeState, STATE } from '../../../../../engine/store/state.ts';
 import { View } from '../../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 import { ask, type Fleet, NOW, newFleet, report } from '../../request/fleet.ts';
+import { readsOf } from '../opened-reports.ts';
 
 const REPORTS = 12 * BLOCK_REPORTS;
 const MINUTE = 60_000;
@@ -161,22 +161,6 @@ function areSound(): void {
       rowProblems(partition, () => true),
       [],
     );
-}
-
-/** How many records of reports the work reads. */
-function readsOf(work: () => void): number {
-  const { read } = ReportView.prototype;
-  let reads = 0;
-  ReportView.prototype.read = function (...args) {
-    reads++;
-    return read.apply(this, args);
-  };
-  try {
-    work();
-  } finally {
-    ReportView.prototype.read = read;
-  }
-  return reads;
 }
 
 function removeReport(hash: string): void {
