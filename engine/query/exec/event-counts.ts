@@ -46,12 +46,8 @@ function* countedTogether(tree: EventCountsTree, source: Source): Generator<unde
   return isCounted ? tally.take() : null;
 }
 
-function* countedEach(
-  tree: EventCountsTree,
-  rows: Rows,
-  ctx: ExecContext,
-  group: Step,
-): Generator<undefined, Subjects> {
+function* countedEach(tree: EventCountsTree, rows: Rows, group: Step): Generator<undefined, Subjects> {
+  const { ctx } = rows.source;
   const tally = tallyFor(tree, ctx);
   let taken = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
@@ -75,9 +71,11 @@ function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefin
   const group = trace.step('group');
   const filter = yield* prepareFilter(events.filter, events, ctx);
   const source = events.distinct === null ? new Source({ entity: 'events', filter }, ctx, trace) : null;
-  const together = source === null ? null : yield* countedTogether(tree, source);
-  const rows = source === null ? yield* openDistinct({ ...events, filter }, ctx, trace) : new TreeRows(source);
-  const subjects = together ?? (yield* countedEach(tree, rows, ctx, group));
+  let subjects = source === null ? null : yield* countedTogether(tree, source);
+  if (subjects === null) {
+    const rows = source === null ? yield* openDistinct({ ...events, filter }, ctx, trace) : new TreeRows(source);
+    subjects = yield* countedEach(tree, rows, group);
+  }
   group.rows = subjects.length;
   ctx.trace.end(trace);
   const passes = countsTest(tree);
