@@ -89,7 +89,7 @@ export class ReportView implements EventSource {
 
   /** Whether that is kept of nearly all: of some of the first ones. */
   get areCounted(): boolean {
-    return !this.statuses.blocks.at(blockOf(this.idRange.first)).isEmpty;
+    return !this.statuses.at(blockOf(this.idRange.first)).isEmpty;
   }
 
   /** Between which times blocks of reports are; null: it is not known of this snapshot. `tick` says when to yield. */

@@ -206,6 +206,10 @@ function layoutOf(columns: Buffer) {
   return { width, length, textCount, codes, ends, texts: ends + textCount * 4 };
 }
 
+/** Where the text of a code ends, counted from the first text; -1 is before the first one. */
+const endOfText = (columns: Buffer, ends: number, code: number): number =>
+  code < 0 ? 0 : columns.readUInt32LE(ends + code * 4);
+
 /**
  * Gives each text that the events have in a coded column once, column by column, as its bytes in `columns`: JSON, `null` among them.
  */
@@ -219,8 +223,7 @@ export function eachCodedText(columns: Buffer, take: (column: number, start: num
       const code = width === 4 ? columns.readUInt32LE(at) : columns[at]! | (columns[at + 1]! << 8);
       if (met[code] === column + 1) continue;
       met[code] = column + 1;
-      const start = code === 0 ? 0 : columns.readUInt32LE(ends + (code - 1) * 4);
-      take(column, texts + start, texts + columns.readUInt32LE(ends + code * 4));
+      take(column, texts + endOfText(columns, ends, code - 1), texts + endOfText(columns, ends, code));
     }
   }
 }
@@ -235,8 +238,8 @@ export function textCounts(columns: Buffer, column: number): { readonly text: st
     counts.set(code, (counts.get(code) ?? 0) + 1);
   }
   return [...counts].map(([code, count]) => {
-    const start = code === 0 ? 0 : columns.readUInt32LE(ends + (code - 1) * 4);
-    return { text: columns.toString('utf8', texts + start, texts + columns.readUInt32LE(ends + code * 4)), count };
+    const [start, end] = [code - 1, code].map((at) => texts + endOfText(columns, ends, at));
+    return { text: columns.toString('utf8', start, end), count };
   });
 }
 

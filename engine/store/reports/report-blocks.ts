@@ -14,10 +14,19 @@ export const blockOf = (id: ReportId): number => id >>> BLOCK_BITS;
 export const placeIn = (id: ReportId): number => id & (BLOCK_REPORTS - 1);
 
 /** All bytes are 0 where the table has none. */
-export interface ReportBlock {
-  readonly bytes: Buffer;
-  /** Whether none of its reports is there. */
-  readonly isEmpty: boolean;
+export abstract class ReportBlock {
+  abstract readonly bytes: Buffer;
+
+  /** Whether something is kept of the report there. */
+  abstract has(place: number): boolean;
+
+  /** Nothing is kept of it any more. */
+  abstract clear(place: number): void;
+
+  get isEmpty(): boolean {
+    for (let place = 0; place < BLOCK_REPORTS; place++) if (this.has(place)) return false;
+    return true;
+  }
 }
 
 export type BlockTable = Database<Buffer, number>;
@@ -59,6 +68,10 @@ export class BlockWriter<B extends ReportBlock> {
     return block;
   }
 
+  remove(table: BlockTable, id: ReportId): void {
+    this.of(table, id).clear(placeIn(id));
+  }
+
   flush(table: BlockTable): void {
     for (const [number, block] of this.#changed) {
       if (block.isEmpty) table.removeSync(number);
@@ -97,12 +110,19 @@ export class BlockReader<B extends ReportBlock> {
     return block;
   }
 
-  /** All blocks, one after the other in the same memory. */
-  *all(): Generator<B, void, undefined> {
+  /** Whether something is kept of the report. */
+  has(id: ReportId): boolean {
+    return this.at(blockOf(id)).has(placeIn(id));
+  }
+
+  /** Of how many reports something is kept. */
+  count(): number {
     const block = this.#make();
+    let count = 0;
     for (const { value } of this.#table.getRange({ ...this.#options })) {
       load(block, value);
-      yield block;
+      for (let place = 0; place < BLOCK_REPORTS; place++) if (block.has(place)) count++;
     }
+    return count;
   }
 }

@@ -24,7 +24,7 @@ import {
   BlockWriter,
   blockOf,
   placeIn,
-  type ReportBlock,
+  ReportBlock,
 } from './report-blocks.ts';
 
 const TEXT_FIELDS = ['transactionUuid', 'catalogUuid', 'codeId', 'jobId', 'configurationVersion'] as const;
@@ -89,7 +89,7 @@ function markOfEvents(columns: Buffer | null): EventMark {
 }
 
 /** Marks of the reports of a block. */
-export class MarkBlock implements ReportBlock {
+export class MarkBlock extends ReportBlock {
   readonly bytes = Buffer.alloc(BLOCK_BYTES);
   /** By place: the node, by place: the kind, by place: the words of the events. */
   readonly #words = new Uint32Array(this.bytes.buffer, this.bytes.byteOffset, BLOCK_REPORTS * WORDS);
@@ -99,6 +99,10 @@ export class MarkBlock implements ReportBlock {
     this.bytes.byteOffset + this.#words.byteLength,
     BLOCK_REPORTS * TEXT_FIELDS.length,
   );
+
+  has(place: number): boolean {
+    return this.#words[place] !== 0;
+  }
 
   /** 0: there is no such report. */
   node(place: number): NodeId {
@@ -153,11 +157,6 @@ export class MarkBlock implements ReportBlock {
   clear(place: number): void {
     this.#words[place] = 0;
   }
-
-  get isEmpty(): boolean {
-    for (let place = 0; place < BLOCK_REPORTS; place++) if (this.#words[place] !== 0) return false;
-    return true;
-  }
 }
 
 const newBlock = (): MarkBlock => new MarkBlock();
@@ -178,42 +177,29 @@ export class MarkWriter extends BlockWriter<MarkBlock> {
   setEvents(table: BlockTable, id: ReportId, columns: Buffer | null): void {
     this.of(table, id).setEvents(placeIn(id), markOfEvents(columns));
   }
-
-  remove(table: BlockTable, id: ReportId): void {
-    this.of(table, id).clear(placeIn(id));
-  }
 }
 
 /** The marks of one partition at a snapshot, of one report at a time. */
-export class ReportMarks {
+export class ReportMarks extends BlockReader<MarkBlock> {
   /** Nothing is known of reports with smaller ids. */
   readonly since: ReportId;
-  readonly blocks: BlockReader<MarkBlock>;
   #block = newBlock();
   #place = 0;
 
   constructor(table: BlockTable, since: ReportId, options: ReadOptions) {
+    super(newBlock, table, options);
     this.since = since;
-    this.blocks = new BlockReader(newBlock, table, options);
   }
 
   /** Makes that report the present one. Returns its node; 0: there is no such report. */
   open(id: ReportId): NodeId {
-    this.#block = this.blocks.at(blockOf(id));
+    this.#block = this.at(blockOf(id));
     this.#place = placeIn(id);
     return this.#block.node(this.#place);
   }
 
   get kind(): number {
     return this.#block.kind(this.#place);
-  }
-
-  /** How many reports have some. */
-  count(): number {
-    let count = 0;
-    for (const block of this.blocks.all())
-      for (let place = 0; place < BLOCK_REPORTS; place++) if (block.node(place) !== 0) count++;
-    return count;
   }
 
   /** What is wrong about a report that is there. */

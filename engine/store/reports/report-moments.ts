@@ -16,7 +16,7 @@ import {
   BlockWriter,
   blockOf,
   placeIn,
-  type ReportBlock,
+  ReportBlock,
 } from './report-blocks.ts';
 
 type Times = Pick<
@@ -40,7 +40,7 @@ const isNear = (ms: number): boolean => ms >= -FARTHEST && ms <= FARTHEST;
 export type Moment = 'producer' | 'receive' | 'start' | 'end' | 'event';
 
 /** Times of the reports of a block. */
-export class MomentBlock implements ReportBlock {
+export class MomentBlock extends ReportBlock {
   readonly bytes = Buffer.alloc(BLOCK_BYTES);
   /** By place: the low halves of the producer's times, and of the times of receipt. */
   readonly #low = new Uint32Array(this.bytes.buffer, this.bytes.byteOffset, BLOCK_REPORTS * 2);
@@ -105,11 +105,6 @@ export class MomentBlock implements ReportBlock {
     this.#high[place] = 0;
   }
 
-  get isEmpty(): boolean {
-    for (let place = 0; place < BLOCK_REPORTS; place++) if (this.has(place)) return false;
-    return true;
-  }
-
   #setTime(at: number, ms: number): void {
     this.#high[at] = Math.floor((ms + EARLIEST) / TWO_32);
     this.#low[at] = (ms + EARLIEST) % TWO_32;
@@ -143,40 +138,21 @@ export class MomentWriter extends BlockWriter<MomentBlock> {
   set(table: BlockTable, id: ReportId, report: Times): void {
     this.of(table, id).set(placeIn(id), report);
   }
-
-  remove(table: BlockTable, id: ReportId): void {
-    this.of(table, id).clear(placeIn(id));
-  }
 }
 
 /** The times of one partition's reports at a snapshot. */
-export class ReportMoments {
-  readonly blocks: BlockReader<MomentBlock>;
-
+export class ReportMoments extends BlockReader<MomentBlock> {
   constructor(table: BlockTable, options: ReadOptions) {
-    this.blocks = new BlockReader(newBlock, table, options);
-  }
-
-  /** Whether the report's times are told. */
-  has(id: ReportId): boolean {
-    return this.blocks.at(blockOf(id)).has(placeIn(id));
+    super(newBlock, table, options);
   }
 
   /** Whether what is told of a report that is there is so. */
   isRight(id: ReportId, report: Times): boolean {
-    const block = this.blocks.at(blockOf(id));
+    const block = this.at(blockOf(id));
     if (!block.has(placeIn(id))) return true;
     const right = newBlock();
     right.bytes.set(block.bytes);
     right.set(placeIn(id), report);
     return right.bytes.equals(block.bytes);
-  }
-
-  /** Of how many reports times are told. */
-  count(): number {
-    let count = 0;
-    for (const block of this.blocks.all())
-      for (let place = 0; place < BLOCK_REPORTS; place++) if (block.has(place)) count++;
-    return count;
   }
 }

@@ -13,7 +13,7 @@ import {
   BlockWriter,
   blockOf,
   placeIn,
-  type ReportBlock,
+  ReportBlock,
 } from './report-blocks.ts';
 
 /** By number. Events of others are not told. */
@@ -44,7 +44,7 @@ function countsOf(columns: Buffer | null): Counts {
 }
 
 /** Of the reports of a block. */
-export class StatusBlock implements ReportBlock {
+export class StatusBlock extends ReportBlock {
   readonly bytes = Buffer.alloc(BLOCK_BYTES);
   /** By status: by place. */
   readonly #counts = new Uint16Array(this.bytes.buffer, this.bytes.byteOffset, BLOCK_REPORTS * STATUSES.length);
@@ -71,11 +71,6 @@ export class StatusBlock implements ReportBlock {
   clear(place: number): void {
     this.#counts[place] = 0;
   }
-
-  get isEmpty(): boolean {
-    for (let place = 0; place < BLOCK_REPORTS; place++) if (this.has(place)) return false;
-    return true;
-  }
 }
 
 const newBlock = (): StatusBlock => new StatusBlock();
@@ -90,46 +85,26 @@ export class StatusWriter extends BlockWriter<StatusBlock> {
   set(table: BlockTable, id: ReportId, columns: Buffer | null): void {
     this.of(table, id).set(placeIn(id), columns);
   }
-
-  remove(table: BlockTable, id: ReportId): void {
-    this.of(table, id).clear(placeIn(id));
-  }
 }
 
 /** Those of one partition at a snapshot. */
-export class ReportStatuses {
-  readonly blocks: BlockReader<StatusBlock>;
-
+export class ReportStatuses extends BlockReader<StatusBlock> {
   constructor(table: BlockTable, options: ReadOptions) {
-    this.blocks = new BlockReader(newBlock, table, options);
-  }
-
-  /** Whether the report's are told. */
-  has(id: ReportId): boolean {
-    return this.blocks.at(blockOf(id)).has(placeIn(id));
+    super(newBlock, table, options);
   }
 
   /** Whether what is told of a report that is there is so. `columns`: of its events, null where there are none. */
   isRight(id: ReportId, columns: Buffer | null): boolean {
-    const block = this.blocks.at(blockOf(id));
-    const counts = countsOf(columns);
+    const block = this.at(blockOf(id));
     const place = placeIn(id);
-    return !block.has(place) || (counts?.every((count, status) => block.count(status, place) === count) ?? false);
-  }
-
-  /** Of how many reports they are told. */
-  count(): number {
-    let count = 0;
-    for (const block of this.blocks.all())
-      for (let place = 0; place < BLOCK_REPORTS; place++) if (block.has(place)) count++;
-    return count;
+    if (!block.has(place)) return true;
+    return countsOf(columns)?.every((count, status) => block.count(status, place) === count) ?? false;
   }
 }
 
 /** Makes the events of a report that has one of that status, by its number, which has nothing else, and stands at it: until the next ones are made. */
 export function eventsOfStatus(): (status: number) => StoredEvents {
-  const encoded = STATUSES.map((status) => encodeEvents([{ ...NOTHING_ELSE, status }]));
-  let present = encoded[0]!;
+  let present = ONE_OF_EACH[0]!;
   const events = new StoredEvents({
     eventColumns: () => present.columns,
     eventValues: () => present.values ?? undefined,
@@ -138,7 +113,7 @@ export function eventsOfStatus(): (status: number) => StoredEvents {
   /** No report has such a number. */
   let number = 0;
   return (status) => {
-    present = encoded[status]!;
+    present = ONE_OF_EACH[status]!;
     events.open(--number);
     return events;
   };
@@ -159,3 +134,6 @@ const NOTHING_ELSE = {
   containingClass: null,
   correctiveChange: null,
 };
+
+/** By number of a status. */
+const ONE_OF_EACH = STATUSES.map((status) => encodeEvents([{ ...NOTHING_ELSE, status }]));

@@ -51,7 +51,7 @@ export class ReportZones {
       const number = this.#end;
       const isKnown = Math.max(number * BLOCK_REPORTS, idRange.first) >= marks.since;
       this.#asOf = Math.max(this.#asOf, gone);
-      this.#add(isKnown ? marks.blocks.at(number) : null, moments.blocks.at(number), statuses.blocks.at(number));
+      this.#add(isKnown ? marks.at(number) : null, moments.at(number), statuses.at(number));
       if (tick()) yield;
     }
     return gone >= this.#asOf;

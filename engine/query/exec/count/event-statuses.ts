@@ -106,7 +106,7 @@ function* foldPart(
   /** Those of the block that are looked at. */
   const untold: ReportId[] = [];
   const take: TakeReport = (marks, moments, at, id) => {
-    const counted = reports.statuses.blocks.at(blockOf(id));
+    const counted = reports.statuses.at(blockOf(id));
     let isTold = counted.has(at) && (!isTimed || moments.has(at));
     for (let i = 0; isTold && i < ofEvents.length; i++) {
       const { from, to } = ofEvents[i]!;

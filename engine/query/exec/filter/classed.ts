@@ -16,18 +16,15 @@ import { TRUE } from './truth.ts';
 export const areShared = (reads: readonly Access[], shared: readonly number[]): boolean =>
   reads.every(({ level, stored }) => level === 'item' && stored !== undefined && shared.includes(stored.place));
 
-/** Whether the condition reads nothing else. */
-export function isClassed(filter: Filter, scope: CompileScope, shared: readonly number[]): boolean {
+/** Whether the condition reads fields that are read so, and nothing else. */
+export function readsOnly(filter: Filter, scope: CompileScope, is: (access: Access) => boolean): boolean {
   const fields = fieldsReadByAll([filter]);
-  return (
-    fields !== null &&
-    fields.length > 0 &&
-    areShared(
-      fields.map((field) => accessFor(scope, field)),
-      shared,
-    )
-  );
+  return fields !== null && fields.length > 0 && fields.every((field) => is(accessFor(scope, field)));
 }
+
+/** Whether it reads such as take few values, and nothing else. `shared`: places of those. */
+export const isClassed = (filter: Filter, scope: CompileScope, shared: readonly number[]): boolean =>
+  readsOnly(filter, scope, (access) => areShared([access], shared));
 
 /** Tells items that do not pass from what the thread keeps of them, so that they are not read. */
 export interface ItemSieve {

@@ -78,7 +78,7 @@ export class ReportGlance {
     if (id < this.#marks.since) return NOT_KEPT;
     const node = this.#marks.open(id);
     if (node === 0) return 0;
-    const moments = this.#moments.blocks.at(blockOf(id));
+    const moments = this.#moments.at(blockOf(id));
     const place = placeIn(id);
     if (!moments.has(place)) return NOT_KEPT;
     if (this.#marks.kind !== this.#kind && !this.#setKind(this.#marks.kind)) return NOT_KEPT;

@@ -13,16 +13,14 @@ import {
   type MarkBlock,
   markOfEventText,
   markOfText,
-  type ReportMarks,
 } from '../../../store/reports/report-marks.ts';
-import { BETWEEN, type Moment, type MomentBlock, type ReportMoments } from '../../../store/reports/report-moments.ts';
+import { BETWEEN, type Moment, type MomentBlock } from '../../../store/reports/report-moments.ts';
 import { eventsOfStatus, STATUSES, type StatusBlock } from '../../../store/reports/report-statuses.ts';
 import type { ReportZones } from '../../../store/reports/report-zones.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
-import { isClassed } from '../filter/classed.ts';
+import { isClassed, readsOnly } from '../filter/classed.ts';
 import { accessFor, type CompileScope, compileFilter, conjunction, type Predicate } from '../filter/filter.ts';
-import { fieldsReadByAll } from '../filter/reads.ts';
 import { TRUE } from '../filter/truth.ts';
 import { rangeOf } from '../plan/report-plan.ts';
 import type { Row } from '../row/row.ts';
@@ -57,30 +55,20 @@ export function sieveTests(filters: readonly Filter[], scope: CompileScope): Sie
     if (field >= 0) texts.push({ field, marks: wanted.texts.map(markOfText) });
     if (column !== undefined) events.push(wanted.texts.map((text) => markOfEventText(column, text)));
   }
-  const timed = filters.filter((filter) => timeTestOf(filter, scope) !== null);
-  const byStatus = filters.filter((filter) => isOfStatus(filter, scope));
+  const times = filters.map((filter) => timeTestOf(filter, scope)).filter((test) => test !== null);
+  const byStatus = filters.filter((filter) => readsOnly(filter, scope, ({ column }) => column === EVENT_CODE.status));
   return {
     kind: compiledAll(byKind, scope),
     status: compiledAll(byStatus, scope),
     texts,
     events,
-    times: timed.flatMap((filter) => timeTestOf(filter, scope) ?? []),
-    isExact: byKind.length + timed.length + byStatus.length === filters.length,
+    times,
+    isExact: byKind.length + times.length + byStatus.length === filters.length,
   };
 }
 
 const compiledAll = (filters: readonly Filter[], scope: CompileScope): Predicate | null =>
   filters.length === 0 ? null : conjunction(filters.map((filter) => compileFilter(filter, scope)));
-
-/** Whether the condition reads nothing but an event's status. */
-function isOfStatus(filter: Filter, scope: CompileScope): boolean {
-  const fields = fieldsReadByAll([filter]);
-  return (
-    fields !== null &&
-    fields.length > 0 &&
-    fields.every((field) => accessFor(scope, field).column === EVENT_CODE.status)
-  );
-}
 
 /** null: it is no condition on a time that is kept. */
 export function timeTestOf(filter: Filter, { traits }: CompileScope): SieveTests['times'][number] | null {
@@ -121,8 +109,6 @@ interface Wanted {
 /** Those of one partition. */
 export class ReportSieve {
   readonly #reports: Pick<ReportView, 'marks' | 'moments' | 'statuses'>;
-  readonly #marks: ReportMarks;
-  readonly #moments: ReportMoments;
   readonly #wanted: Wanted;
   readonly #tests: SieveTests;
   /** null: it does not matter, or it is not known, when reports were, and which statuses their events have. */
@@ -134,8 +120,6 @@ export class ReportSieve {
 
   private constructor(reports: Pick<ReportView, 'marks' | 'moments' | 'statuses'>, wanted: Wanted, tests: SieveTests) {
     this.#reports = reports;
-    this.#marks = reports.marks;
-    this.#moments = reports.moments;
     this.#wanted = wanted;
     this.#tests = tests;
   }
@@ -168,7 +152,7 @@ export class ReportSieve {
   }
 
   passes(id: ReportId): boolean {
-    if (id < this.#marks.since) return true;
+    if (id < this.#reports.marks.since) return true;
     if (!this.#isWithin(blockOf(id))) return false;
     this.#places[0] = placeIn(id);
     return this.#sift(blockOf(id), 1) === 1;
@@ -207,7 +191,7 @@ export class ReportSieve {
     const places = this.#places;
     const { nodes, failing, statuses } = this.#wanted;
     const { texts, events, times } = this.#tests;
-    const marks = this.#marks.blocks.at(number);
+    const marks = this.#reports.marks.at(number);
     // What most of the others are told by comes first.
     let some = count;
     for (let i = 0; i < texts.length; i++) some = marks.siftByText(texts[i]!.field, texts[i]!.marks, places, some);
@@ -221,11 +205,11 @@ export class ReportSieve {
     }
     for (let i = 0; i < events.length; i++) left = kept(places, left, (place) => hasOne(marks, place, events[i]!));
     if (statuses !== null && left > 0) {
-      const counted = this.#reports.statuses.blocks.at(number);
+      const counted = this.#reports.statuses.at(number);
       left = kept(places, left, (place) => !counted.has(place) || hasSome(counted, place, statuses));
     }
     if (left === 0 || times.length === 0) return left;
-    const moments = this.#moments.blocks.at(number);
+    const moments = this.#reports.moments.at(number);
     for (let i = 0; i < times.length; i++) {
       const { moment, from, to } = times[i]!;
       const { least, greatest } = BETWEEN[moment];
@@ -264,8 +248,8 @@ export class ReportSieve {
     let passing = 0;
     let looked = 0;
     for (let id = first; id < end; id += step) {
-      passing += id < this.#marks.since ? 1 : this.#siftBlock(id, end);
-      looked += id < this.#marks.since ? 1 : Math.min(end - id, BLOCK_REPORTS - placeIn(id));
+      passing += id < this.#reports.marks.since ? 1 : this.#siftBlock(id, end);
+      looked += id < this.#reports.marks.since ? 1 : Math.min(end - id, BLOCK_REPORTS - placeIn(id));
     }
     return (Math.max(passing, 1 / 2) * all) / looked;
   }
@@ -289,7 +273,7 @@ export class ReportSieve {
 
   /** The same for all numbers of a range: block by block. */
   *within({ first, end }: IdRange): Generator<ReportId, void, undefined> {
-    const { since } = this.#marks;
+    const { since } = this.#reports.marks;
     let id = first;
     for (; id < Math.min(since, end); id++) yield id;
     const found = new Uint32Array(BLOCK_REPORTS);
@@ -331,7 +315,7 @@ export class ReportSieve {
     const left = this.#siftBlock(id, end);
     if (left === 0) return;
     const number = blockOf(id);
-    const [marks, moments] = [this.#marks.blocks.at(number), this.#moments.blocks.at(number)];
+    const [marks, moments] = [this.#reports.marks.at(number), this.#reports.moments.at(number)];
     for (let i = 0; i < left; i++) {
       const place = this.#places[i]!;
       take(marks, moments, place, number * BLOCK_REPORTS + place);
