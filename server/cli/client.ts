@@ -104,7 +104,7 @@ export class Client {
   }
 
   async askText(request: ClientRequest): Promise<string> {
-    return readText(await this.ask(request));
+    return readText(chunksOf(await this.ask(request)));
   }
 
   #unreachable(error: NodeJS.ErrnoException): CliFailure {
@@ -184,15 +184,28 @@ function checkTls(tls: ClientTls, sourceOf: (name: string) => string): void {
   }
 }
 
-export async function readText(answer: Readable): Promise<string> {
+/** The bytes of an answer as they come. Throws CliFailure where it breaks off. */
+export async function* chunksOf(answer: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of answer) yield chunk as Buffer;
+  } catch (error) {
+    throw brokenOff(error);
+  }
+}
+
+/** The beginning of the answer came, its end did not. */
+export const brokenOff = (error: unknown): CliFailure =>
+  new CliFailure(exitStatus.failed, `the answer broke off: ${reasonOf(error)}`);
+
+export async function readText(source: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  for await (const chunk of source) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
 /** What the server says is wrong: the text, or the member of its JSON that holds it. */
 async function refusalText(answer: IncomingMessage): Promise<string> {
-  const text = (await readText(answer)).trim();
+  const text = (await readText(chunksOf(answer))).trim();
   if (text.startsWith('{')) {
     try {
       const { error, msg } = JSON.parse(text) as { error?: unknown; msg?: unknown };

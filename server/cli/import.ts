@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../engine/reason.ts';
 import { archiveRows, COUNT_HEADER, ROOT_FOLDER } from '../ops/archive/wire.ts';
-import { type Client, clientOf, clientOptions, Refusal, readText } from './client.ts';
+import { type Client, chunksOf, clientOf, clientOptions, Refusal, readText } from './client.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
 import { amount, startProgress } from './progress.ts';
 import { QueueFigures } from './queue-figures.ts';
@@ -133,7 +133,7 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
     });
     const count = answer.headers[COUNT_HEADER.toLowerCase()];
     commands = count === undefined ? null : Number(count);
-    await readText(answer);
+    await readText(chunksOf(answer));
   } catch (error) {
     if (broken !== null) {
       throw new CliFailure(exitStatus.failed, `the archive cannot be read to its end: ${reasonOf(broken)}`);

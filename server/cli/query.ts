@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { JSON_LIMITS, parseJsonDocument } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonValue } from '../../engine/json/value.ts';
-import { clientOf, clientOptions, readText } from './client.ts';
+import { brokenOff, chunksOf, clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
 import { type Row, rowLines, wantsTable } from './table.ts';
 
@@ -95,16 +95,16 @@ async function passOn(answer: IncomingMessage, terminal: Terminal): Promise<void
   } catch (error) {
     // Of output that cannot be written the terminal tells (command.ts).
     if ((error as NodeJS.ErrnoException).syscall === 'write') return;
-    throw new CliFailure(exitStatus.failed, `the answer broke off: ${(error as Error).message}`);
+    throw brokenOff(error);
   }
 }
 
 async function printTable(answer: IncomingMessage, terminal: Terminal): Promise<void> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of answer) {
-    chunks.push(chunk as Buffer);
-    size += (chunk as Buffer).length;
+  for await (const chunk of chunksOf(answer)) {
+    chunks.push(chunk);
+    size += chunk.length;
     if (size <= TABLE_BYTES_MAX) continue;
     throw new CliFailure(exitStatus.failed, 'the result is too large for a table; give a limit, or --json');
   }
@@ -119,7 +119,7 @@ function rowsOf(text: string): Row[] {
     // Numbers keep their digits.
     value = parseJsonDocument(text, answerLimits);
   } catch {
-    throw new CliFailure(exitStatus.failed, 'the answer broke off');
+    throw new CliFailure(exitStatus.failed, 'the answer is no whole JSON');
   }
   return (isArray(value) ? value : [value]).map((item) => (isObject(item) ? item : { value: item }));
 }

@@ -28,7 +28,7 @@ import { muster } from '../../support/muster.ts';
 import { until } from '../../support/waiting.ts';
 import { makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { launch } from './server-process.ts';
-import { fakeServer, run } from './support.ts';
+import { BrokenAnswer, fakeServer, run } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -207,6 +207,20 @@ describe('muster query', () => {
     assert.match(gone.err, /no answer from http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/);
     assert.equal((await run(['query', '--url', 'nonsense', 'x'])).status, 2);
   });
+});
+
+test('an answer that breaks off is told in a line', async () => {
+  const server = await fakeServer(({ url }) => (url.startsWith('/status') ? 'running' : new BrokenAnswer('[{"a":')));
+  for (const command of [
+    ['query', '--table', 'nodes { }'],
+    ['query', 'nodes { }'],
+    ['stats'],
+    ['delete', '--yes', 'web1'],
+  ]) {
+    const { status, err } = await run([...command, '--url', server.url]);
+    assert.deepEqual([status, err], [1, 'muster: the answer broke off: aborted\n'], command.join(' '));
+  }
+  await server.close();
 });
 
 test('muster stats tells by its status, too, whether the server works', async () => {

@@ -58,8 +58,18 @@ export interface FakeServer {
   close(): Promise<void>;
 }
 
-/** `answer` gets each request and says what comes back: a text (status 200) or status and text. */
-export async function fakeServer(answer: (asked: Asked) => string | Buffer | [number, string]): Promise<FakeServer> {
+/** The beginning of an answer whose connection breaks then. */
+export class BrokenAnswer {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** `answer` gets each request and says what comes back: a text (status 200), status and text, or what breaks off. */
+export async function fakeServer(
+  answer: (asked: Asked) => string | Buffer | [number, string] | BrokenAnswer,
+): Promise<FakeServer> {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -69,6 +79,7 @@ export async function fakeServer(answer: (asked: Asked) => string | Buffer | [nu
     asked.push(one);
     const reply = answer(one);
     if (Array.isArray(reply)) response.writeHead(reply[0]).end(reply[1]);
+    else if (reply instanceof BrokenAnswer) response.write(reply.text, () => response.destroy());
     else response.end(reply);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
