@@ -100,11 +100,22 @@ export class Client {
     const answer = await this.send(request);
     const status = answer.statusCode ?? 0;
     if (status >= 200 && status < 300) return answer;
-    throw new Refusal(status, `${request.path.split('?')[0]}: ${status} ${printableLines(await refusalText(answer))}`);
+    throw new Refusal(status, `${pathOf(request)}: ${status} ${printableLines(await refusalText(answer))}`);
   }
 
   async askText(request: ClientRequest): Promise<string> {
     return readText(chunksOf(await this.ask(request)));
+  }
+
+  /** The same, parsed. Rejects with Refusal when it is no JSON: most likely another kind of server answers there. */
+  async askJson(request: ClientRequest): Promise<unknown> {
+    const text = await this.askText(request);
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      const what = `is no JSON; is ${this.url.origin} the address of a PuppetDB or Muster?`;
+      throw new Refusal(200, `the answer to ${pathOf(request)} ${what}`);
+    }
   }
 
   #unreachable(error: NodeJS.ErrnoException): CliFailure {
@@ -126,6 +137,9 @@ export class Client {
     return '';
   }
 }
+
+/** Without the query string, which may be long. */
+const pathOf = ({ path }: ClientRequest): string => path.split('?')[0]!;
 
 /** In one line. Of an answer that is no TLS OpenSSL tells where in its code it noticed. */
 function whyOf(error: NodeJS.ErrnoException): string {

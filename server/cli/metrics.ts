@@ -16,13 +16,12 @@ export async function readMetrics(client: Client, metrics: readonly MetricOf[]):
     mbean: `${PUPPETDB_DOMAIN}.${bean}`,
     attribute,
   }));
-  const text = await client.askText({
+  const answers = (await client.askJson({
     method: 'POST',
     path: '/metrics/v2',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(requests),
-  });
-  const answers = JSON.parse(text) as { status: number; value?: unknown }[];
+  })) as { status: number; value?: unknown }[];
   return answers.map(({ status, value }) => {
     const number = Number(value);
     return status === 200 && value !== null && Number.isFinite(number) ? number : null;

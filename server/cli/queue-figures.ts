@@ -19,8 +19,8 @@ type Figure = 'depth' | 'awaiting-retry' | 'size' | 'discarded';
 type Place = (client: Client, figures: readonly Figure[]) => Promise<readonly (number | null)[]>;
 
 const ownPlace: Place = async (client, figures) => {
-  const text = await client.askText({ method: 'GET', path: '/pdb/admin/v1/queue' });
-  const told = parsed(text);
+  // Of another server it may be any JSON.
+  const told = Object(await client.askJson({ method: 'GET', path: '/pdb/admin/v1/queue' })) as Record<string, unknown>;
   return figures.map((figure) => {
     const value = told[figure];
     return typeof value === 'number' ? value : null;
@@ -71,17 +71,10 @@ export class QueueFigures {
   }
 
   async #depth(): Promise<number> {
-    const text = await this.#client.askText({ method: 'GET', path: '/status/v1/services/puppetdb-status' });
-    const { status } = JSON.parse(text) as { status?: { queue_depth?: number | null } };
+    const path = '/status/v1/services/puppetdb-status';
+    const { status } = (await this.#client.askJson({ method: 'GET', path })) as {
+      status?: { queue_depth?: number | null };
+    };
     return status?.queue_depth ?? 0;
-  }
-}
-
-/** Of another server it may be anything. */
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
-  } catch {
-    return {};
   }
 }

@@ -84,9 +84,7 @@ export const command: CliCommand = {
       return exitStatus.ok;
     }
     const state = (await client.send({ method: 'GET', path: '/status/v1/simple' })).statusCode === 200;
-    const version = JSON.parse(await client.askText({ method: 'GET', path: '/pdb/meta/v1/version' })) as {
-      version: string;
-    };
+    const version = (await client.askJson({ method: 'GET', path: '/pdb/meta/v1/version' })) as { version: string };
     const values = await readMetrics(client, figures);
     if (wantsTable(args, terminal)) {
       print(state, values, terminal);

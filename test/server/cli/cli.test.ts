@@ -223,6 +223,19 @@ test('an answer that breaks off is told in a line', async () => {
   await server.close();
 });
 
+test('an answer that is no JSON is told in a line, with the address that it came from', async () => {
+  const server = await fakeServer(() => '<html>It works!</html>');
+  const whose = `is ${server.url} the address of a PuppetDB or Muster?`;
+  for (const [command, path] of [
+    [['stats'], '/pdb/meta/v1/version'],
+    [['delete', '--yes', 'web1'], '/pdb/query/v4/nodes'],
+  ] as const) {
+    const { status, err } = await run([...command, '--url', server.url]);
+    assert.deepEqual([status, err], [1, `muster: the answer to ${path} is no JSON; ${whose}\n`]);
+  }
+  await server.close();
+});
+
 test('muster stats tells by its status, too, whether the server works', async () => {
   for (const code of [200, 503]) {
     const server = await fakeServer(({ url }) => {
