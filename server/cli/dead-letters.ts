@@ -84,15 +84,19 @@ async function list(letters: DeadLetters, args: ParsedArguments, terminal: Termi
 async function show(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
   const [letter] = await chosen(letters, args, 1);
   const { cause, body } = args.options;
-  // In a pipe the bytes count; on a terminal nothing that a client sent may act on it.
+  // On a terminal nothing that a client sent may act on it.
   const out = (text: string): void => terminal.out(terminal.outIsTerminal ? printableLines(text) : text);
   if (body !== 'true') {
     if (cause !== 'true') out(`${letter!.path}\n\n`);
     out(`${(await letters.cause(letter!)).trimEnd()}\n`);
   }
   if (cause === 'true') return exitStatus.ok;
-  const bytes = await letters.body(letter!);
-  out(`${body === 'true' ? '' : '\n'}${unpacked(letter!, bytes).toString('utf8')}\n`);
+  const bytes = unpacked(letter!, await letters.body(letter!));
+  if (body !== 'true') out('\n');
+  // In a pipe the bytes count: a command may have been given up because they are no text.
+  if (terminal.outIsTerminal) out(bytes.toString('utf8'));
+  else terminal.outStream.write(bytes);
+  out('\n');
   return exitStatus.ok;
 }
 

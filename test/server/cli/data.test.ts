@@ -500,6 +500,19 @@ test('dead letters: of one that cannot be unpacked the reason is shown, and the 
   assert.deepEqual([reason.status, reason.err], [0, '']);
 });
 
+test('dead letters: in a pipe a command has the bytes that were received', async () => {
+  const data = join(folder, 'no-text-letter');
+  mkdirSync(data);
+  openStoreInfo(data, { partitions: 1 });
+  const attempts = [{ time: 0, text: 'no JSON' }];
+  const received = Buffer.from([0xff, 0x00, 0xfe]);
+  const office = new DeadLetters(join(data, 'discarded'));
+  await office.put([{ seq: 1, envelope: envelope('node-1'), body: received, attempts }]);
+  const written: Buffer[] = [];
+  const { status } = await run(['dead-letters', 'show', '1', '--body', '--data', data], { written });
+  assert.deepEqual([status, Buffer.concat(written)], [0, Buffer.concat([received, Buffer.from('\n')])]);
+});
+
 test('dead letters: what the server refuses stays and is told, what nobody takes ends the sending', async () => {
   const data = join(folder, 'sent-letters');
   mkdirSync(data);

@@ -18,21 +18,23 @@ export interface RunOptions {
   readonly columns?: number;
   /** What comes on standard input. */
   readonly input?: Buffer;
+  /** Gets what is written to standard output, as bytes. */
+  readonly written?: Buffer[];
 }
 
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  let out = '';
+  const { written = [] } = options;
   let err = '';
   const outStream = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      out += chunk.toString();
+      written.push(chunk);
       done();
     },
   });
   const isTerminal = options.terminal ?? false;
   const terminal: Terminal = {
     environment: options.environment ?? {},
-    out: (text) => void (out += text),
+    out: (text) => void written.push(Buffer.from(text)),
     err: (text) => void (err += text),
     outStream,
     inStream: Readable.from(options.input === undefined ? [] : [options.input]),
@@ -42,7 +44,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     columns: options.columns ?? 80,
   };
   const status = await runCli(argv, terminal);
-  return { status, out, err };
+  return { status, out: Buffer.concat(written).toString(), err };
 }
 
 export interface Asked {
