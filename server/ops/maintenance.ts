@@ -138,11 +138,12 @@ export class MaintenanceScheduler {
     while (this.#holder !== null) await this.#holder;
     if (this.#stopping) return;
     await this.#locked(async () => {
-      const began = this.#deps.clock();
+      const at = this.#deps.clock();
+      const began = performance.now();
       await this.#run(job.request);
       job.runs++;
-      job.lastRun = began;
-      job.lastMs = this.#deps.clock() - began;
+      job.lastRun = at;
+      job.lastMs = Math.round(performance.now() - began);
     });
     this.#arm(job);
   }

@@ -88,14 +88,14 @@ function refusalOf(error: unknown, archiveMax: number): { readonly status: numbe
 /** The same parts; the log tells now and then how far they have come. */
 async function* told(
   parts: AsyncIterable<Uint8Array>,
-  { clock, log }: ImportDeps,
+  { log }: ImportDeps,
   commands: CommandQueue,
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
-  let last = clock();
+  let last = performance.now();
   for await (const part of parts) {
     bytes += part.byteLength;
-    const now = clock();
+    const now = performance.now();
     if (now - last >= PROGRESS_MS) {
       last = now;
       log.info({ bytes, commands: commands.accepted }, 'Importing an archive');

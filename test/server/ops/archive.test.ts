@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -793,6 +793,24 @@ test('import: a full queue is waited for, a stopping one is not', async () => {
     throw new SubmissionRefused('stopping', 'going down', 5);
   };
   assert.deepEqual(await post(contents), [503, { error: 'going down', msg: 'going down' }]);
+});
+
+test('import: the log tells now and then how far it is, also while the clock is set back', async (t) => {
+  const told: unknown[] = [];
+  const log = Object.assign(Object.create(silentLogs().area('maintenance')) as Logger, {
+    info: (_fields: unknown, text: string) => told.push(text),
+  });
+  let time = Date.now();
+  let passed = performance.now();
+  t.mock.method(performance, 'now', () => (passed += 6000));
+  const { mounts } = adminMounts({ log, clock: () => (time -= 1000) });
+  const contents = gzipSync(tarOf({ ...metadata(), 'puppetdb-bak/facts/a.json': randomBytes(4000).toString('hex') }));
+  const headers = { 'Content-Type': 'multipart/form-data; boundary=b0' };
+  const { status } = await request(mounts, '/pdb/admin/v1/archive', { body: form('archive', contents), headers });
+  assert.equal(status, 200);
+  assert.ok(told.length > 1);
+  assert.deepEqual(told.slice(0, -1), Array(told.length - 1).fill('Importing an archive'));
+  assert.equal(told.at(-1), 'Finished importing an archive');
 });
 
 test('import: a refusal in the middle tells how many commands were queued before it', async () => {

@@ -15,6 +15,7 @@ function scheduler(
   settings: Partial<MaintenanceSettings>,
   log = silentLogs().area('maintenance'),
   random = (): number => 0,
+  clock = Date.now,
 ) {
   const ring = new FakeRing();
   const registry = new MetricsRegistry();
@@ -23,7 +24,7 @@ function scheduler(
     ring,
     registry,
     settings: merged,
-    clock: Date.now,
+    clock,
     random,
     log,
   });
@@ -110,6 +111,20 @@ test('maintenance: runs are spread by a tenth of their interval, and by a minute
     assert.deepEqual(kinds(), []);
     await pass(1);
     assert.deepEqual(kinds(), ['gc_packages']);
+    await maintenance.stop();
+  });
+});
+
+test('maintenance: how long a run took does not depend on a clock that is set meanwhile', async () => {
+  await withTimers(async (pass) => {
+    let now = 1_000_000;
+    const { ring, maintenance } = scheduler({ gcIntervalPackages: minute }, undefined, undefined, () => now);
+    ring.onMaintain = () => void (now -= 60 * minute);
+    maintenance.start();
+    await pass(minute);
+    const { jobs } = maintenance.state() as { jobs: { last_run: string; last_duration_ms: number }[] };
+    assert.equal(jobs[0]!.last_run, new Date(1_000_000).toISOString());
+    assert.ok(jobs[0]!.last_duration_ms >= 0, `${jobs[0]!.last_duration_ms} ms`);
     await maintenance.stop();
   });
 });
