@@ -5,6 +5,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { FORMAT_VERSION } from '../../engine/store/file/store-info.ts';
+import { LOG_AREAS } from '../../server/log.ts';
 import { run } from '../server/cli/support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -60,6 +62,21 @@ test('documents: every page of docs is in its index', () => {
     if (!path.startsWith('docs/') || path === 'docs/README.md') continue;
     assert.ok(index.includes(`](${path.slice('docs/'.length)})`), path);
   }
+});
+
+test('documents: the storage format has the number that is written, wherever it is shown', () => {
+  const shown = [/^Format (\d+)\./m, /"format":(\d+),"partitions"/, /^\| `format` \| (\d+) \|$/m];
+  const text = textOf('docs/storage-format.md');
+  assert.deepEqual(
+    shown.map((pattern) => Number(pattern.exec(text)?.[1])),
+    shown.map(() => FORMAT_VERSION),
+  );
+});
+
+test('documents: every area of the log is explained', () => {
+  const explained = textOf('docs/monitor.md').matchAll(/^\| `(\w+)` \| .+ \|$/gm);
+  const areas = new Set(Array.from(explained, ([, area]) => area));
+  for (const area of LOG_AREAS) assert.ok(areas.has(area), area);
 });
 
 test('documents: the tests that the failure table cites have these names', () => {
