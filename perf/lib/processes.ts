@@ -8,17 +8,18 @@ import { TICK_MS } from './machine.ts';
 interface Stat {
   readonly pid: number;
   readonly parent: number;
-  /** Own time and that of children it has waited for. */
-  readonly cpuMs: number;
+  /** Its own time. */
+  readonly ownMs: number;
+  /** That of children it has waited for; of a thread, those of its whole process. */
+  readonly childrenMs: number;
 }
 
 function statOf(path: string, pid: number): Stat | null {
   try {
     const text = readFileSync(path, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    let ticks = 0;
-    for (let i = 11; i < 15; i++) ticks += Number(fields[i]);
-    return { pid, parent: Number(fields[1]), cpuMs: ticks * TICK_MS };
+    const ms = (first: number): number => (Number(fields[first]) + Number(fields[first + 1])) * TICK_MS;
+    return { pid, parent: Number(fields[1]), ownMs: ms(11), childrenMs: ms(13) };
   } catch {
     return null; // It ended meanwhile.
   }
@@ -52,7 +53,7 @@ export class Processes {
 
   cpuMs(): number {
     let total = 0;
-    for (const { cpuMs } of this.#tree()) total += cpuMs;
+    for (const { ownMs, childrenMs } of this.#tree()) total += ownMs + childrenMs;
     return this.known ? total : Number.NaN;
   }
 
@@ -83,8 +84,7 @@ export class Processes {
     if (root === undefined) return out;
     for (const name of readdirSync(`/proc/${root}/task`)) {
       const stat = statOf(`/proc/${root}/task/${name}/stat`, Number(name));
-      // Fields 13 and 14 of a thread are those of its process's children.
-      if (stat !== null) out.set(Number(name), stat.cpuMs);
+      if (stat !== null) out.set(Number(name), stat.ownMs);
     }
     return out;
   }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { digestOf } from '../../perf/lib/digest.ts';
-import { median, quantile, show, spread, table, waitsOf } from '../../perf/lib/figures.ts';
+import { median, quantile, show, spread, sum, table, waitsOf } from '../../perf/lib/figures.ts';
 import { Fleet } from '../../perf/lib/fleet.ts';
 import { History } from '../../perf/lib/load.ts';
 import { summarizePlan } from '../../perf/lib/plan-text.ts';
@@ -63,6 +64,15 @@ test('processes: what is not known is no figure', () => {
     [nobody.cpuMs(), nobody.memory(), nobody.peakResident(), watch.stop()],
     [Number.NaN, { pss: Number.NaN, anonymous: Number.NaN }, Number.NaN, { pss: Number.NaN, anonymous: Number.NaN }],
   );
+});
+
+test('processes: what children took counts for the process, and for none of its threads', () => {
+  const processes = new Processes([process.pid]);
+  const ofThreads = (): number => sum([...processes.threadCpuMs().values()]);
+  const others = (): number => processes.cpuMs() - ofThreads();
+  const before = others();
+  execFileSync(process.execPath, ['-e', 'while (process.cpuUsage().user < 200_000);']);
+  assert.ok(others() - before >= 100, `${before} ms, then ${others()} ms`);
 });
 
 test('rest: a server has come to it when it has done nothing for so long', async () => {
