@@ -156,12 +156,8 @@ async function run(given: Given): Promise<void> {
   try {
     const client = new Client(server, 8);
     const stored = await nodeCount(client);
-    const onNode = (done: number): void => {
-      if (done % 1000 === 0) console.error(`${done} of ${nodes - stored} nodes stored`);
-    };
     if (stored > 0) console.log(`start to running with ${stored} nodes stored: ${show(server.startMs)} ms`);
-    if (stored < nodes)
-      await fill(client, { history: new History(fleet), first: stored, end: nodes, runs: ['first'], onNode });
+    if (stored < nodes) await fill(client, { history: new History(fleet), first: stored, end: nodes, runs: ['first'] });
     client.close();
 
     const { result, memory } = await measure(server, { nodes, quick: given.flag('small'), crawl });
