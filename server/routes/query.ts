@@ -123,10 +123,8 @@ class Answer {
       onEnd: () => this.#end(),
       onAbort: (text) => this.#cutShort(text),
     };
-    const handle = pool.run(request, settings, handlers, this.#exchange);
-    this.#handle = handle;
-    if (this.#exchange.aborted) handle.cancel();
-    else if (this.#owed > 0) this.#grantWhenDrained();
+    // None of these is called before it returns.
+    this.#handle = pool.run(request, settings, handlers, this.#exchange);
   }
 
   #head(head: AnswerHead): void {
@@ -155,12 +153,12 @@ class Answer {
     // While the client is behind, what comes waits in memory of its own unless there is plenty of the shared one.
     const writer = this.#writer;
     const hasRoom = isWaiting && isScarce ? writer.write(kept(chunk, free)) : writer.write(chunk, free);
-    if (hasRoom && !isWaiting && this.#handle !== null) {
-      this.#handle.grant(chunk.byteLength);
+    if (hasRoom && !isWaiting) {
+      this.#handle?.grant(chunk.byteLength);
       return;
     }
     this.#owed += chunk.byteLength;
-    if (!isWaiting && this.#handle !== null) this.#grantWhenDrained();
+    if (!isWaiting) this.#grantWhenDrained();
   }
 
   #grantWhenDrained(): void {

@@ -198,18 +198,6 @@ test('query: credit comes back as the client reads', async (t) => {
   await until('end of the request', () => listener.requestCount === 0);
 });
 
-test('query: chunks that come before the handle is known are granted too', async (t) => {
-  const { pool, port } = await start(t, (run) => run.handlers.onEnd());
-  const { run } = pool;
-  pool.run = function (this: ScriptedPool, request, settings, handlers) {
-    handlers.onHead(jsonHead(null));
-    handlers.onChunk(Buffer.from('[]'));
-    return run.call(this, request, settings, handlers);
-  };
-  assert.equal((await ask(port, '/pdb/query/v4/nodes')).text, '[]');
-  await until('grant', () => pool.runs[0]?.granted === 2);
-});
-
 test('query: an answer that is cut short shows why and breaks off', async (t) => {
   const { listener, port } = await start(t, (run) => {
     run.handlers.onHead(jsonHead(null));
