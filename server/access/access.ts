@@ -4,7 +4,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
-import { isBelow } from '../http/paths.ts';
+import { decodedPath, isBelow } from '../http/paths.ts';
 import type { Logger } from '../log.ts';
 import { readExtensions } from '../tls/certificate-extensions.ts';
 import { commonNameOf } from '../tls/distinguished-name.ts';
@@ -82,7 +82,7 @@ function byDefault(exchange: Exchange): string | null {
 function ruleRequest(exchange: Exchange, fromHeaders: boolean): RuleRequest {
   return {
     method: exchange.method,
-    path: decoded(exchange.path),
+    path: decodedPath(exchange.path),
     query: new URLSearchParams(exchange.queryString),
     ...(exchange.clientName === null && fromHeaders ? headerClient(exchange) : connectionClient(exchange)),
   };
@@ -111,11 +111,3 @@ const headerClient = (exchange: Exchange): RuleClient => ({
 /** Identity that a proxy in front vouches for: `X-Client-Verify: SUCCESS` and the CN of `X-Client-DN`. */
 const headerName = (exchange: Exchange): string | null =>
   exchange.header('x-client-verify') === 'SUCCESS' ? commonNameOf(exchange.header('x-client-dn')) : null;
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}

@@ -1,4 +1,4 @@
-// Paths below the prefix of a mount.
+// Paths of requests, as mounts and rules look at them.
 
 import type { Exchange } from './exchange.ts';
 
@@ -10,10 +10,14 @@ export const isBelow = (path: string, prefix: string): boolean =>
 /** Path below a mount's prefix, percent-decoded: empty, or beginning with a slash. null: the path only looks alike. */
 export function pathBelow(exchange: Exchange, prefix: string): string | null {
   const rest = exchange.path.slice(prefix.length);
-  if (rest !== '' && !rest.startsWith('/')) return null;
+  return rest !== '' && !rest.startsWith('/') ? null : decodedPath(rest);
+}
+
+/** Percent-decoded; as it was sent where the escapes are no UTF-8. */
+export function decodedPath(path: string): string {
   try {
-    return decodeURIComponent(rest);
+    return decodeURIComponent(path);
   } catch {
-    return rest;
+    return path;
   }
 }
