@@ -7,11 +7,9 @@ export const isBelow = (path: string, prefix: string): boolean =>
   path.startsWith(prefix) &&
   (path.length === prefix.length || prefix === '' || path.charCodeAt(prefix.length) === 0x2f);
 
-/** Path below a mount's prefix, percent-decoded: empty, or beginning with a slash. null: the path only looks alike. */
-export function pathBelow(exchange: Exchange, prefix: string): string | null {
-  const rest = exchange.path.slice(prefix.length);
-  return rest !== '' && !rest.startsWith('/') ? null : decodedPath(rest);
-}
+/** What follows the prefix of the mount that was asked, percent-decoded: empty, or beginning with a slash. */
+export const pathBelow = ({ path }: Pick<Exchange, 'path'>, prefix: string): string =>
+  decodedPath(path.slice(prefix.length));
 
 /** Percent-decoded; as it was sent where the escapes are no UTF-8. */
 export function decodedPath(path: string): string {

@@ -29,7 +29,7 @@ export function createAdminMounts(deps: AdminDeps): Mount[] {
   const prefix = '/pdb/admin';
 
   function handler(exchange: Exchange): void | Promise<void> {
-    const methods = adminRoutes[pathBelow(exchange, prefix) ?? ''];
+    const methods = adminRoutes[pathBelow(exchange, prefix)];
     const route = methods?.[exchange.method] ?? methods?.['ANY'];
     return route === undefined ? exchange.reply(NOT_FOUND) : route(exchange, deps);
   }

@@ -37,7 +37,6 @@ function createGatewayMount(deps: MetricsDeps): Mount {
 
   async function handler(exchange: Exchange): Promise<void> {
     const path = pathBelow(exchange, prefix);
-    if (path === null) return exchange.reply(unknownPath(exchange));
     const parameters = new URLSearchParams(exchange.queryString);
     let answer: Json;
     switch (exchange.method) {

@@ -6,7 +6,7 @@ import { JSON_TYPE } from '../../../engine/query/request.ts';
 import { messageOf } from '../../../engine/reason.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
 import { pathBelow } from '../../http/paths.ts';
-import { textReply, unknownPath } from '../../http/replies.ts';
+import { textReply } from '../../http/replies.ts';
 import type { Json } from '../../json.ts';
 import type { Bean, BeanServer } from './bean-server.ts';
 import { REQUESTS_MAX, turnsByVisits } from './gateway.ts';
@@ -23,9 +23,8 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
   const { prefix, beans } = deps;
 
   async function handler(exchange: Exchange): Promise<void> {
-    const path = pathBelow(exchange, prefix);
-    if (path === null) return exchange.reply(unknownPath(exchange));
     if (exchange.method === 'POST') return post(exchange);
+    const path = pathBelow(exchange, prefix);
     if (path === '' || path === '/') return reply(exchange, 200, index());
     const name = path.slice(1);
     const bean = find(name);
