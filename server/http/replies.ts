@@ -3,6 +3,7 @@
 import { prettyJson } from '../../engine/json/pretty.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { JSON_TYPE, TEXT_TYPE } from '../../engine/query/request.ts';
+import type { SubmissionRefused } from '../../workers/types.ts';
 import type { Exchange, Reply } from './exchange.ts';
 
 export const HTML_TYPE = 'text/html;charset=utf-8';
@@ -23,6 +24,10 @@ export const errorReply = (status: number, text: string): Reply => prettyReply(s
 /** The same with the text as `msg`, too, which is what PuppetDB's own import client shows. */
 export const archiveErrorReply = (status: number, text: string): Reply =>
   prettyReply(status, { error: text, msg: text });
+
+/** When a client whose command was not taken may come again. From a server that stops it had better turn to another. */
+export const retryHeaders = ({ reason, retryAfter }: SubmissionRefused): readonly (readonly [string, string])[] =>
+  reason === 'stopping' ? [] : [['Retry-After', String(Math.max(1, Math.ceil(retryAfter)))]];
 
 const compactReply = (status: number, value: unknown): Reply => ({
   status,

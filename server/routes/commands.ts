@@ -14,7 +14,15 @@ import type { JsonValue } from '../../engine/json/value.ts';
 import { inTurns } from '../../workers/system/turns.ts';
 import { type CommandRing, SubmissionRefused } from '../../workers/types.ts';
 import { BodyTooLarge, type Exchange, type Handler, type Reply } from '../http/exchange.ts';
-import { errorReply, NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
+import {
+  errorReply,
+  NOT_FOUND,
+  prettyReply,
+  refuseAccept,
+  refuseContentType,
+  retryHeaders,
+  textReply,
+} from '../http/replies.ts';
 import { EnvelopeError, envelopeOfBody, envelopeOfParameters, isParameterForm, type SentEnvelope } from './envelope.ts';
 
 export interface CommandSettings {
@@ -212,11 +220,6 @@ function outcomeReply(uuid: string, outcome: CommandOutcome | null): Reply {
 function replyOf(error: unknown): Reply | null {
   if (error instanceof EnvelopeError) return errorReply(400, error.message);
   if (error instanceof CommandTooLarge) return textReply(413, 'Command size exceeds max-command-size');
-  if (error instanceof SubmissionRefused) {
-    const reply = errorReply(503, error.message);
-    // A client that is told to come back does so; from a server that stops it had better turn to another.
-    if (error.reason === 'stopping') return reply;
-    return { ...reply, headers: [['Retry-After', String(Math.max(1, Math.ceil(error.retryAfter)))]] };
-  }
+  if (error instanceof SubmissionRefused) return { ...errorReply(503, error.message), headers: retryHeaders(error) };
   return null;
 }

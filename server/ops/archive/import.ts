@@ -12,7 +12,7 @@ import type { Envelope } from '../../../engine/inbox/envelope.ts';
 import { isRecordable } from '../../../engine/inbox/record.ts';
 import { type CommandRing, SubmissionRefused } from '../../../workers/types.ts';
 import { BodyTooLarge, ClientGone, type Exchange } from '../../http/exchange.ts';
-import { archiveErrorReply, prettyReply } from '../../http/replies.ts';
+import { archiveErrorReply, prettyReply, retryHeaders } from '../../http/replies.ts';
 import { isJsonMap, type Json } from '../../json.ts';
 import type { Logger } from '../../log.ts';
 import { BadForm, boundaryOf, fieldContents } from './multipart.ts';
@@ -72,8 +72,7 @@ export async function answerImport(exchange: Exchange, deps: ImportDeps): Promis
       exchange.reply(archiveErrorReply(refusal.status, `${refusal.text}${already}`));
     } else if (error instanceof SubmissionRefused) {
       deps.log.warn({ commands: queued }, `import broken off: ${error.message}`);
-      const headers = [['Retry-After', String(Math.ceil(error.retryAfter))]] as const;
-      exchange.reply({ ...archiveErrorReply(503, `${error.message}${already}`), headers });
+      exchange.reply({ ...archiveErrorReply(503, `${error.message}${already}`), headers: retryHeaders(error) });
     } else throw error;
   }
 }

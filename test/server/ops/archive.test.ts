@@ -813,6 +813,21 @@ test('import: the log tells now and then how far it is, also while the clock is 
   assert.equal(told.at(-1), 'Finished importing an archive');
 });
 
+test('import: a refused one may come again in a while, but not to a server that stops', async () => {
+  const { ring, mounts } = archive();
+  const body = form('archive', gzipSync(tarOf({ ...metadata(), 'puppetdb-bak/facts/a.json': '{}' })));
+  const headers = { 'Content-Type': 'multipart/form-data; boundary=b0' };
+  for (const [reason, seconds, told] of [
+    ['unavailable', 4.2, '5'],
+    ['unavailable', 0, '1'],
+    ['stopping', 5, undefined],
+  ] as const) {
+    ring.refusal = new SubmissionRefused(reason, 'no', seconds);
+    const refused = await request(mounts, '/pdb/admin/v1/archive', { body, headers });
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, told]);
+  }
+});
+
 test('import: a refusal in the middle tells how many commands were queued before it', async () => {
   const { ring, post } = archive();
   ring.onSubmit = () => {
