@@ -5,32 +5,46 @@ import { type Configuration, loadConfiguration } from '../config/load.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import type { Terminal } from './command.ts';
 
-/** Headlines by section; settings of section `muster` have theirs by name. */
-const groups: Readonly<Record<string, string>> = {
+/** Headlines by section. */
+const groupOfSection: Readonly<Record<string, string>> = {
   global: 'Where things are',
-  data: 'Where things are',
-  'port-file': 'Where things are',
-  http: 'Listeners',
-  'stop-delay': 'Listeners',
-  'decompressed-max-size': 'Commands',
-  partitions: 'Commands',
-  'verify-checksum': 'Commands',
-  muster: 'Queries and access',
-  'log-level': 'Logging',
-  'log-levels': 'Logging',
-  'log-format': 'Logging',
-  'log-file': 'Logging',
-  'access-log': 'Logging',
-  'log-queries': 'Logging',
-  'slow-query': 'Logging',
   jetty: 'Listeners',
-  puppetdb: 'Queries and access',
   'command-processing': 'Commands',
+  muster: 'Queries and access',
+  puppetdb: 'Queries and access',
   developer: 'Commands',
   database: 'Retention',
   metrics: 'Metrics and status',
   status: 'Metrics and status',
 };
+
+/** Those of settings that another headline than their section's fits. */
+const groupOfSetting: Readonly<Record<string, string>> = {
+  data: 'Where things are',
+  'port-file': 'Where things are',
+  http: 'Listeners',
+  'stop-delay': 'Listeners',
+  'archive-max-size': 'Commands',
+  'command-priority': 'Commands',
+  'decompressed-max-size': 'Commands',
+  'facts-blocklist': 'Commands',
+  'facts-blocklist-type': 'Commands',
+  partitions: 'Commands',
+  'verify-checksum': 'Commands',
+  'pretty-print': 'Queries and access',
+  'product-name': 'Queries and access',
+  'mapped-memory': 'Memory',
+  'resident-memory': 'Memory',
+  'access-log': 'Logging',
+  'log-file': 'Logging',
+  'log-format': 'Logging',
+  'log-level': 'Logging',
+  'log-levels': 'Logging',
+  'log-queries': 'Logging',
+  'slow-query': 'Logging',
+};
+
+const groupOf = ({ name, section }: SettingRow): string => groupOfSetting[name] ?? groupOfSection[section]!;
 
 const placeholders: Readonly<Record<SettingRow['type'], string>> = {
   duration: 'SPAN',
@@ -54,7 +68,7 @@ function settingOption(row: SettingRow): OptionSpec {
     type: row.type === 'boolean' ? 'boolean' : 'text',
     value: placeholders[row.type],
     doc: `${row.doc}${choices}${shownDefault}`,
-    group: groups[row.name] ?? groups[row.section]!,
+    group: groupOf(row),
   };
 }
 
@@ -74,12 +88,12 @@ export function settingOptions(): Record<string, OptionSpec> {
   for (const [, row] of settingEntries) {
     const spec = settingOption(row);
     const name = flagOf(row);
-    if (name === 'http') options[name] = { ...spec, type: 'text', value: 'HOST:PORT', group: groups['jetty']! };
+    if (name === 'http') options[name] = { ...spec, type: 'text', value: 'HOST:PORT' };
     else if (name === 'restart-file') options[name] = { ...spec, short: 'r' };
     else options[name] = spec;
     if (name === 'https-port') {
       const doc = 'Address and port of the HTTPS listener in one.';
-      options['https'] = { type: 'text', value: 'HOST:PORT', doc, group: groups['jetty']! };
+      options['https'] = { ...spec, type: 'text', value: 'HOST:PORT', doc };
     }
   }
   return options;

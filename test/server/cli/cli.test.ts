@@ -100,6 +100,23 @@ describe('help', () => {
   });
 });
 
+test('help: a setting stands under the headline of what it is about', async () => {
+  const { out } = await run(['start', '--help'], { columns: 200 });
+  const headlines = new Map<string, string>();
+  let headline = '';
+  for (const line of out.split('\n')) {
+    headline = /^(\S.*):$/.exec(line)?.[1] ?? headline;
+    const option = /^ {6}--(?:\[no-\])?([a-z-]+)/.exec(line)?.[1];
+    if (option !== undefined) headlines.set(option, headline);
+  }
+  assert.deepEqual(
+    ['http', 'https', 'https-port', 'command-priority', 'facts-blocklist', 'pretty-print', 'mapped-memory'].map(
+      (name) => headlines.get(name),
+    ),
+    ['Listeners', 'Listeners', 'Listeners', 'Commands', 'Commands', 'Queries and access', 'Memory'],
+  );
+});
+
 describe('muster config', () => {
   test('a table on a terminal, JSON in a pipe, with the place of each value', async () => {
     const file = join(folder, 'muster.ini');
