@@ -3,8 +3,9 @@
 
 import { joined } from '../../engine/bytes.ts';
 
-/** So many chunks are kept as they are; of the others those that are smaller are copied. */
+/** Chunks that are kept as they are, however small. */
 const LOOSE_MAX = 16;
+/** Bytes below which a further chunk is copied into a block, and bytes of a block. */
 const SMALL = 4096;
 const BLOCK = 65_536;
 

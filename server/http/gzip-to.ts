@@ -4,8 +4,8 @@ import type { BodyWriter } from './exchange.ts';
 import { gzipWriter } from './gzip/gzip.ts';
 
 /**
- * Compresses all that comes and writes it, as fast as it is taken; resolves when everything has been written. Rejects with what the source
- * throws, or with why it cannot be compressed.
+ * Compresses what the source gives and writes it, no faster than the writer takes it. Resolves when everything has been written. Rejects
+ * with what the source throws, or with why it cannot be compressed.
  */
 export async function gzipTo(
   writer: Pick<BodyWriter, 'write' | 'drained'>,

@@ -57,7 +57,7 @@ export class HttpExchange implements Exchange {
   #aborted = false;
   /** Bytes of a body that may be read, and thrown away, before the answer. */
   #drainMax: number;
-  /** More than these have come. */
+  /** More than `#drainMax` bytes have come. */
   #isOverlong = false;
   /** Tells who reads the body that no more of it will come. */
   #rejectBody: ((error: Error) => void) | null = null;
@@ -254,7 +254,7 @@ export class HttpExchange implements Exchange {
     );
   }
 
-  /** So many bytes of the body have come, and the last ones nobody wants. Who goes on long after the answer is cut off. */
+  /** `size` bytes of the body have come, and nobody wants the rest: beyond `#drainMax` the answer goes out, beyond twice that the connection is cut. */
   #thrownAway(size: number): void {
     if (size > this.#drainMax * 2) this.#wire.destroy();
     else if (size > this.#drainMax && !this.#isOverlong) {

@@ -130,7 +130,7 @@ export class NodeServer implements HttpServer {
   #handleNext(connection: Connection): void {
     const { socket, ahead, broken } = connection;
     const next = ahead.shift();
-    // Nor is one handled of which no more comes, or too slowly: it is what is broken.
+    // A request that did not arrive whole is not handled: it is the broken one.
     if (broken !== null && next?.[0].complete !== true) {
       ahead.length = 0;
       refuse(broken, socket);
@@ -164,7 +164,7 @@ export class NodeServer implements HttpServer {
         return;
       }
     }
-    // An answer that is due belongs to an earlier request: the refusal must not be taken for it, nor keep it from coming.
+    // While an earlier request waits for its answer, the refusal comes behind that: it must neither replace it nor be taken for it.
     if (connection === undefined || active?.isReceived !== true || isLost(error)) refuse(error, socket);
     else connection.broken ??= error;
   }

@@ -50,7 +50,7 @@ export class NodeWire implements Wire {
   readonly #response: ServerResponse;
   readonly #context: WireContext;
   readonly #connection: Connection;
-  /** What to call for bytes that are on their way. */
+  /** Calls that are due for bytes on their way: each once, when they are not needed any more. */
   readonly #unsent = new Set<() => void>();
   #isLong = false;
   whyGone = 'the client has left';
@@ -190,7 +190,7 @@ export class NodeWire implements Wire {
     if (this.#needsClient) this.#connection.socket.end();
   }
 
-  /** Of bytes that a broken connection never takes Node does not always tell: those are free when it is over. */
+  /** Calls `free` when the bytes are written; as Node does not always tell when a connection breaks, at the latest when the response is over. */
   #once(free: () => void): () => void {
     const once = (): void => {
       if (this.#unsent.delete(once)) free();

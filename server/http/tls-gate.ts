@@ -57,7 +57,7 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
   /** Those whose handshake is not over. */
   const beginning = new Set<Socket>();
   server.on('connection', (connection: Socket) => {
-    // It only knows its address later when it was asked for it once while it was open.
+    // Node remembers the address of a closed connection only if it was read while this was open.
     void connection.remoteAddress;
     beginning.add(connection);
     connection.once('close', () => beginning.delete(connection));
@@ -78,14 +78,14 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     });
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, client) => {
-    // Node has turned it away and says only that the connection has ended.
+    // Of a certificate that it has refused Node tells only that the connection ended.
     if (client.authorizationError) refusals.tell(client);
     else {
       // A connection that is closed before it begins is daily noise on an open port.
       const level = error.code === 'ECONNRESET' ? 'debug' : 'info';
       log[level]({ address: refusedAddress(client), reason: error.code ?? error.message }, 'TLS handshake failed');
     }
-    // One whose time is over Node leaves open.
+    // After a time-out Node leaves the connection open.
     client.destroy();
   });
   const port = await listenAt(server, settings.httpsHost, settings.httpsPort);
@@ -142,10 +142,10 @@ class Refusals {
   }
 }
 
-/** Enough to find a certificate by: nobody has vouched for what is in it. */
+/** Characters of each text: enough to find the certificate by, for which nobody has vouched. */
 const NAME_MAX = 200;
 
-/** What the certificate says whose it is. Nothing with `client-auth = need`, where Node has let go of it before it tells. */
+/** Whose the certificate says it is. Empty with `client-auth = need`: Node has dropped the certificate by then. */
 function identityOf(client: TLSSocket): Readonly<Record<string, string>> {
   try {
     const certificate = client.getPeerX509Certificate();
@@ -164,7 +164,7 @@ function identityOf(client: TLSSocket): Readonly<Record<string, string>> {
   }
 }
 
-/** Also of a client that has been turned away: Node keeps the connection below it, without saying so. */
+/** Also of a client that Node has turned away already: the connection below knows it (`_parent`, which Node does not document). */
 function refusedAddress(client: Wrapping): string {
   return addressOf(client.remoteAddress === undefined && client._parent ? client._parent : client);
 }

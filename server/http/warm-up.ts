@@ -1,5 +1,5 @@
-// Requests that the front end asks of itself once the query threads have warmed up: the code between a socket and a query thread
-// is compiled then before clients come, as theirs is (engine/query/warm-up.ts). Without it small queries take longer
+// Requests that the front end asks of itself once the query threads have warmed up, so that the code between a socket and a query thread
+// is compiled before clients come, as the threads' own is (engine/query/warm-up.ts). Without them small queries take longer
 // until the server has answered some thousand (perf/history.md).
 //
 // They come over a connection in memory, to a listener of their own: whatever counts or writes down requests does not see them.
@@ -82,7 +82,7 @@ export async function warmUpFrontEnd(options: FrontEndWarmUp): Promise<number> {
       answered++;
       next();
     },
-    // Clients that ask the same are told of the same.
+    // A client that asks the same is told.
     onError: () => {},
   });
   const connection = new Loop();

@@ -101,12 +101,12 @@ export class Deflater {
     return this.#output.byteLength - this.#fields.getUint32(AVAIL_OUT, true);
   }
 
-  /** All that has been read and has to come out, has: it stops before only where there is no room. */
+  /** Whether all of the input has been read, and what it gives has come out: the library stops short of that only without room for output. */
   get isOut(): boolean {
     return this.left === 0 && this.used < this.#output.byteLength;
   }
 
-  /** The same of all that `last` said to be the end. */
+  /** Whether the stream is: the same, behind what `last` said to be its end. */
   get isComplete(): boolean {
     return this.#fields.getUint16(END_OF_STREAM, true) === 1 && this.isOut;
   }

@@ -10,7 +10,7 @@ const PROOF = 'certname '.repeat(100);
 
 /** Streams for whoever compresses in parts: so many are kept for the next one. */
 const IDLE_MAX = 4;
-/** So many wait for the pool's four threads, or have one: each takes memory of the package that calls. The others wait here. */
+/** Calls that are handed to Node's pool of four threads at a time, as koffi keeps memory for each. Further ones wait here. */
 const CALLS_MAX = 16;
 
 class Deflaters {
