@@ -1,4 +1,4 @@
-// What is written under another name until it is complete goes when it does not become so.
+// Files and folders are written under another name until they are complete. If they do not get so far, they are removed.
 
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';

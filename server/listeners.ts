@@ -12,7 +12,7 @@ import { startTlsGate, type TlsGate } from './http/tls-gate.ts';
 import type { Logger, Logs } from './log.ts';
 import { connectionsAllowed } from './open-files.ts';
 
-/** Between two lines in the log about too many connections. */
+/** Milliseconds between two lines in the log about too many connections. */
 const FULL_TOLD_MS = 60_000;
 /** Milliseconds of a stop after which the log says what it waits for. */
 const WAIT_TOLD_MS = 1000;

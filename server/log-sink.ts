@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { destination } from 'pino';
 
-/** Without opening it, for which a pipe would keep everybody waiting. */
+/** Throws unless the file can be opened, without opening it: opening a pipe may take for ever. */
 function requireOpenable(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw new Error(`${file} is a directory`);
@@ -31,7 +31,7 @@ export class LogSink {
   /** The stream was given up, with what it had not written. */
   #isGivenUp = false;
   #isGathering = false;
-  /** Waits for a flush: when the file is open then, the stream writes by itself, and asked once more it would write the same again. */
+  /** A flush is being waited for. The stream writes by itself when the file opens; told to flush then, it would write the same lines twice. */
   #isAwaited = false;
   /** Bytes that the stream has and the file has not. */
   #unwritten = 0;

@@ -76,7 +76,7 @@ export function createLogs(options: LogOptions): Logs {
   return logs;
 }
 
-/** Without the messages of its causes behind its own, which says what is to be known of them. The stack has those of the causes. */
+/** With its own message alone: pino appends those of the causes, which the stack has anyway. */
 function writtenError(error: Error): object {
   const written = pino.stdSerializers.err(error);
   return error instanceof Error ? { ...written, message: error.message } : written;
@@ -90,10 +90,10 @@ const colours: Readonly<Record<string, string>> = {
   error: '\x1b[31m',
   fatal: '\x1b[41m',
 };
-/** What stands elsewhere in the line: of a command the message says it all. */
+/** Fields that do not follow the message: they stand elsewhere in the line, or, as `command`, in the message. */
 const SHOWN = new Set(['level', 'time', 'area', 'msg', 'err', 'command']);
 
-/** JSON says the same of a character and its escape; who looks at the file is spared what a terminal would do. */
+/** With control characters escaped: the JSON means the same, and does nothing to a terminal on which the file is shown. */
 export const jsonLine = (line: string): string => (PLAIN.test(line) ? line : `${printable(line.slice(0, -1))}\n`);
 /** Nothing but ASCII, as most lines are. */
 const PLAIN = /^[ -~]*\n$/;

@@ -73,7 +73,7 @@ export async function startServer(
   }
 }
 
-/** Milliseconds without a request after which the server has time for itself: clients that wait for their commands look again sooner. */
+/** Milliseconds without a request after which the server may work for itself. Clients that poll ask more often. */
 const QUIET_MS = 2000;
 
 class RunningServer implements Server {
@@ -92,7 +92,7 @@ class RunningServer implements Server {
   #phase: Phase = 'starting';
   #stopThreads: (() => void) | null = null;
   #ownsPortFile = false;
-  /** Monotonic ms of the end of the last one. */
+  /** Monotonic ms of the end of the last request. */
   #lastRequest = Number.NEGATIVE_INFINITY;
   readonly #warmUpEnd = new AbortController();
   #stopped: Promise<void> | null = null;
@@ -169,7 +169,7 @@ class RunningServer implements Server {
     });
   }
 
-  /** Not before it runs, and over by itself; what it meets it leaves to clients, who are told. */
+  /** Warms the front end up, and ends by itself. Not before the server is running. */
   async #warmUp(pool: QueryPool): Promise<void> {
     const { settings } = this.#configuration;
     const answered = await warmUpFrontEnd({
@@ -256,7 +256,7 @@ class RunningServer implements Server {
     try {
       countRestart(this.#configuration.settings.restartFile);
     } catch (error) {
-      // What has been taken over stays so, only who waits for the counter does not hear of it.
+      // What was taken over stays in force; only whoever waits for the counter does not hear of it.
       this.#log.error({ err: error }, 'the restart file cannot be written');
     }
     this.#log.info('configuration read again');
@@ -284,7 +284,7 @@ class RunningServer implements Server {
     if (this.#ownsPortFile) removePorts(this.#configuration.settings.portFile);
   }
 
-  /** Takes apart what the start has put together, as far as it came: all of a stop but what is there for clients. */
+  /** Takes apart what the start has put together, as far as it got: all of a stop but the delay that is for clients. */
   async undo(): Promise<void> {
     const { stopTimeout: graceMs } = this.#configuration.settings;
     if (this.#phase !== 'stopping') this.#beginStop();

@@ -1,4 +1,4 @@
-// Puts the threads to work: the ring of partition actors, then the query pool, and what runs beside them.
+// Puts the threads to work: the ring of partition actors, then the query pool, and what watches over their memory.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
@@ -21,7 +21,7 @@ interface ThreadsOptions {
 
 export interface Threads {
   readonly ring: CommandRing;
-  /** Ends what runs beside them. */
+  /** Ends what watches over their memory. */
   readonly stop: () => void;
 }
 
@@ -29,9 +29,9 @@ export interface Threads {
 const READY_MS = 2000;
 
 /**
- * Resolves when commands and queries are taken: these wait until the first query thread has the store open, those are applied when
- * the actors have come up, which begin to after that thread. A partition that does not open is no reason to keep the others from working: the
- * status says what is wrong. Rejects when the data directory is in use or damaged; nothing is left running then.
+ * Resolves when commands and queries are taken. Queries wait until the first query thread has opened the store; commands wait for the
+ * actors, which start after that thread. A partition that does not open keeps no other from working: the status says what is wrong.
+ * Rejects when the data directory is in use or damaged; nothing is left running then.
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   const { settings, ahead } = options;
@@ -61,7 +61,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   }
 }
 
-/** V8 was told to give it to contexts after this one was made (workers/system/v8.ts). */
+/** This context was made before V8 was told to show `gc` (workers/system/v8.ts); a new one has it. */
 const collect = (): void => (runInNewContext('gc') as () => void)();
 
 function startOwnRing(

@@ -1,4 +1,4 @@
-// `muster dead-letters`: commands that were given up. They lie as files in the data directory; the server may run or not.
+// `muster dead-letters`: commands that were given up. They are files in the data directory, so this works with and without a server.
 
 import { gunzipSync } from 'node:zlib';
 import { certnameOf, type DeadLetter, DeadLetters } from '../../engine/inbox/dead-letters.ts';

@@ -12,7 +12,7 @@ import { amount, startProgress } from './progress.ts';
 import { QueueFigures } from './queue-figures.ts';
 
 const POLL_MS = 250;
-/** Seconds without a byte of the archive after which its source is suspected, and not the server, when the connection breaks. */
+/** When the connection breaks after so many seconds without a byte of the archive, its source is named, not the server. */
 const SILENT_TOLD_S = 20;
 
 export const command: CliCommand = {
@@ -102,7 +102,7 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
   let size = 0;
   /** Why the archive could not be read to its end; the server only sees that it breaks off. */
   let broken: Error | null = null;
-  /** When it was last heard of, on the clock of `performance`; null: what it gave is being sent. */
+  /** Since when the archive is waited for, on the clock of `performance`; null: what it gave is being sent. */
   let silentSince: number | null = null;
   async function* multipart() {
     yield Buffer.from(
@@ -166,7 +166,7 @@ async function untilStored(figures: QueueFigures, terminal: Terminal): Promise<n
   if (total > 0) {
     const progress = startProgress(terminal, { label: 'store', total, unit: 'commands' });
     for (;;) {
-      // What could not be told for a while is counted from here on.
+      // Where the server could not tell at first how many came, they are counted from here on.
       if (entered === null) ({ waiting: total, entered } = queue);
       const left = entered === null || queue.entered === null ? 0 : total + queue.entered - entered - queue.waiting;
       if (queue.waiting === 0 || left >= total) break;

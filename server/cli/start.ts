@@ -41,9 +41,9 @@ export const command: CliCommand = {
   run,
 };
 
-/** Beyond the time that requests get: for queries, batches and threads to end. */
+/** Milliseconds that a stop may take beyond the time that requests get: queries, batches and threads have to end. */
 const STOP_MARGIN_MS = 45_000;
-/** What may be left when everything has stopped gets so long. */
+/** Milliseconds that the process gets, when everything has stopped, to end by itself. */
 const LEFT_MS = 500;
 
 async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
@@ -66,7 +66,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
     log.fatal({ err: error }, 'an error that nobody expected; the process ends');
     void logs.end().then(() => endProcess(exitStatus.failed));
   });
-  // Whoever reads the ready line may go away, and a server does not fail for it.
+  // Whoever reads the ready line may be gone by then; that is no failure of the server.
   process.stdout.removeAllListeners('error').on('error', () => {});
   tellNotices(configuration, log);
 
@@ -102,7 +102,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   return exitStatus.ok;
 }
 
-/** What of the configuration is worth telling, though it can be used. */
+/** What is worth telling of a configuration that can be used. */
 function tellNotices({ notices }: Configuration, log: Logger): void {
   for (const { level, message } of notices) log[level](message);
 }
@@ -122,7 +122,7 @@ function requireOpenFiles(users: FileUsers): void {
   }
 }
 
-/** null: there is none yet, or it is of no use, which the start tells. */
+/** null: there is none yet, or it cannot be used, which the start tells later. */
 function knownStoreInfo(dir: string): { readonly partitions: number } | null {
   try {
     return readStoreInfo(dir);

@@ -16,7 +16,7 @@ const readers: Readonly<Record<string, (text: string, file: string, environment:
   '.properties': parseProperties,
 };
 
-/** Formats that PuppetDB reads as well: a folder with such a file is not what its operator takes it for. */
+/** PuppetDB reads these formats, too. A folder with such a file is refused: without it settings would be missing. */
 const NOT_READ = ['.edn', '.yaml', '.yml'];
 
 /** Largest file that is read: configuration is small, and a wrong path may name anything. */

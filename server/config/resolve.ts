@@ -31,7 +31,7 @@ interface Resolved {
   readonly problems: readonly Problem[];
 }
 
-/** Variables that begin with MUSTER_ and are no settings: read by the client commands and by packaging. */
+/** Variables that begin with MUSTER_ and are no settings of their own: where the configuration is, an address in one, and those of client commands. */
 const OTHER_VARIABLES = new Set([
   'MUSTER_CONFIG',
   'MUSTER_URL',

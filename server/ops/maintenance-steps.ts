@@ -48,14 +48,14 @@ export interface StepRow {
   readonly title: string;
   /** The age that is told with it. */
   readonly threshold?: 'nodeTtl' | 'nodePurgeTtl' | 'reportTtl' | 'resourceEventsTtl';
-  /** Word of the `cleaning` gauge. The gauge tells what was asked for, for as long as it is being done. */
+  /** Word of the `cleaning` gauge, which tells what was asked for until all of it is done. */
   readonly activity: string;
   readonly counter: string;
   readonly timer: string;
   /** Timer of the storage group that dashboards of older versions read. */
   readonly storageTimer: string | null;
   readonly kinds: readonly Exclude<Maintenance['kind'], 'delete'>[];
-  /** When this step is asked for as well, it comes right behind that one and is told of together with it, by that name. */
+  /** When the step `token` is asked for as well, this one follows it at once, and the log tells of both in a line, of this one as `title`. */
   readonly joins?: { readonly token: CleanToken; readonly title: string };
 }
 

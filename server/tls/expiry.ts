@@ -1,4 +1,4 @@
-// When the files that HTTPS needs run out. OpenSSL takes those that have, without a word, and nobody can connect then; so the start and
+// When the files that HTTPS needs expire. OpenSSL loads expired ones without a word, and then nobody can connect; so the start and
 // each reload tell, also some time before.
 
 import { X509Certificate } from 'node:crypto';
@@ -8,7 +8,7 @@ import { settingRows } from '../../schemas/config.ts';
 import { elements, inside, SEQUENCE } from './der.ts';
 import { CERTIFICATE, REVOCATION_LIST, type SecureSettings } from './options.ts';
 
-/** Enough to have new ones made. */
+/** How long before the end it is told: time to have new ones made. */
 const SOON_MS = 14 * DAY_MS;
 
 interface Kind {

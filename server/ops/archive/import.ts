@@ -134,7 +134,7 @@ async function unpack(packed: AsyncIterable<Uint8Array>, deps: ImportDeps, comma
       try {
         const unpacked = checked(source);
         await readCommands(unpacked, deps, commands);
-        // What follows the end of the tar, and whether the gzip is whole.
+        // Behind the end of the tar, to see whether the gzip is whole.
         for await (const _ of unpacked);
         isWhole = true;
       } catch (error) {
@@ -143,7 +143,7 @@ async function unpack(packed: AsyncIterable<Uint8Array>, deps: ImportDeps, comma
       }
     });
   } catch (error) {
-    // Zeros behind the gzip, with which it was padded, end it: what was to take them does not.
+    // The archive has been read. Zeros behind it, as padding, make the pipeline fail all the same: nothing takes them.
     if (isWhole) return;
     cause ??= error;
     const isGzip = GZIP_MAGIC.every((byte, index) => start[index] === byte);
