@@ -3,6 +3,7 @@
 // otherwise. Without an auth.conf cleartext may read status and metrics too, and HTTPS needs a certificate for metrics.
 
 import { X509Certificate } from 'node:crypto';
+import { BoundedLines } from '../bounded-lines.ts';
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
 import { decodedPath, isBelow } from '../http/paths.ts';
 import type { Logger } from '../log.ts';
@@ -21,6 +22,8 @@ export interface AccessOptions {
 /** What is allowed. Can be replaced while requests are served. */
 export class Access {
   #options: AccessOptions;
+  readonly #rejections = new BoundedLines();
+  readonly #forbidden = new BoundedLines();
 
   constructor(options: AccessOptions) {
     this.#options = options;
@@ -35,7 +38,9 @@ export class Access {
     const { allowlist, log } = this.#options;
     if (allowlist === null || (clientName !== null && allowlist.names.has(clientName))) return null;
     const name = clientName ?? 'null';
-    log.warn({ address: remoteAddress }, `${name} rejected by certificate allowlist ${allowlist.from}`);
+    this.#rejections.tell((untold) =>
+      log.warn({ address: remoteAddress, ...untold }, `${name} rejected by certificate allowlist ${allowlist.from}`),
+    );
     return (
       `Permission denied: The client certificate name ${name} doesnt appear in the certificate allowlist. ` +
       "Is your master's (or other PuppetDB client's) certname listed in PuppetDB's certificate-allowlist file?"
@@ -59,7 +64,8 @@ export class Access {
     const { remoteAddress } = exchange;
     const what = `${path} (method :${exchange.method.toLowerCase()})`;
     const who = clientName === null ? remoteAddress : `${clientName}(${remoteAddress})`;
-    log.warn(`Forbidden request: ${who} access to ${what} (authenticated: ${clientName !== null}) ${verdict}`);
+    const text = `Forbidden request: ${who} access to ${what} (authenticated: ${clientName !== null}) ${verdict}`;
+    this.#forbidden.tell((untold) => log.warn(untold, text));
     const body = `Forbidden request: ${what}. Please see the server logs for details.`;
     exchange.reply({ status: 403, contentType: null, body });
     return true;

@@ -9,6 +9,7 @@
 import type { Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { type Settings, settingRows } from '../../schemas/config.ts';
+import { BoundedLines, type Untold } from '../bounded-lines.ts';
 import type { Logger } from '../log.ts';
 import { type CertificateExtensions, readExtensions } from '../tls/certificate-extensions.ts';
 import { type SecureSettings, secureContextOptions } from '../tls/options.ts';
@@ -37,6 +38,7 @@ export interface TlsGate {
 }
 
 const HANDSHAKE_MS = 10_000;
+const HANDSHAKE_FAILED = 'TLS handshake failed';
 
 /** Node's decrypted connection, with the one that it reads from. */
 type Wrapping = TLSSocket & { readonly _parent?: Socket | null };
@@ -53,7 +55,9 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     ALPNProtocols: ['http/1.1'],
   });
   boundConnections(server, options.connectionsMax ?? Number.POSITIVE_INFINITY, options.onFull ?? (() => {}));
-  const refusals = new Refusals(log);
+  const refusals = new BoundedLines();
+  const failures = new BoundedLines();
+  const refused = (client: TLSSocket): void => refusals.tell((untold) => tellRefused(client, log, untold));
   /** Those whose handshake is not over. */
   const beginning = new Set<Socket>();
   server.on('connection', (connection: Socket) => {
@@ -66,7 +70,7 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     if (client._parent) beginning.delete(client._parent);
     const address = addressOf(client);
     if (!client.authorized && settings.clientAuth === 'want' && hasCertificate(client)) {
-      refusals.tell(client);
+      refused(client);
       client.destroy();
       return;
     }
@@ -79,11 +83,12 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, client) => {
     // Of a certificate that it has refused Node tells only that the connection ended.
-    if (client.authorizationError) refusals.tell(client);
+    if (client.authorizationError) refused(client);
     else {
+      const failed = { address: refusedAddress(client), reason: error.code ?? error.message };
       // A connection that is closed before it begins is daily noise on an open port.
-      const level = error.code === 'ECONNRESET' ? 'debug' : 'info';
-      log[level]({ address: refusedAddress(client), reason: error.code ?? error.message }, 'TLS handshake failed');
+      if (error.code === 'ECONNRESET') log.debug(failed, HANDSHAKE_FAILED);
+      else failures.tell((untold) => log.info({ ...failed, ...untold }, HANDSHAKE_FAILED));
     }
     // After a time-out Node leaves the connection open.
     client.destroy();
@@ -106,40 +111,10 @@ const OF_THE_SERVER: ReadonlyMap<string, string> = new Map([
   ['CRL_HAS_EXPIRED', `: the server's own revocation list (${settingRows.sslCrl.name}) has expired`],
 ]);
 
-/** Lines in the log about refused certificates within `REFUSALS_MS`: each client may cause as many as it likes. */
-const REFUSALS_MAX = 20;
-const REFUSALS_MS = 60_000;
-
-/** Tells of clients whose certificates are no good, a bounded number of them at a time. */
-class Refusals {
-  readonly #log: Logger;
-  /** Monotonic ms of the first line of those that count. */
-  #began = Number.NEGATIVE_INFINITY;
-  #lines = 0;
-  /** Since the last line. */
-  #untold = 0;
-
-  constructor(log: Logger) {
-    this.#log = log;
-  }
-
-  tell(client: TLSSocket): void {
-    const now = performance.now();
-    if (now - this.#began >= REFUSALS_MS) {
-      this.#began = now;
-      this.#lines = 0;
-    }
-    if (this.#lines >= REFUSALS_MAX) {
-      this.#untold += 1;
-      return;
-    }
-    this.#lines += 1;
-    const who = { address: refusedAddress(client), ...identityOf(client) };
-    const reason = String(client.authorizationError);
-    const untold = this.#untold === 0 ? {} : { untold: this.#untold };
-    this.#untold = 0;
-    this.#log.warn({ ...who, reason, ...untold }, `client certificate refused${OF_THE_SERVER.get(reason) ?? ''}`);
-  }
+function tellRefused(client: TLSSocket, log: Logger, untold: Untold): void {
+  const who = { address: refusedAddress(client), ...identityOf(client) };
+  const reason = String(client.authorizationError);
+  log.warn({ ...who, reason, ...untold }, `client certificate refused${OF_THE_SERVER.get(reason) ?? ''}`);
 }
 
 /** Characters of each text: enough to find the certificate by, for which nobody has vouched. */

@@ -48,11 +48,29 @@ test('access: a refusal by the rules is logged as PuppetDB does, and its client 
   void handler(exchangeOf('wrong', replies));
   const to = 'access to /metrics/v2/list (method :get)';
   assert.deepEqual(lines, [
-    [`Forbidden request: 192.0.2.9 ${to} (authenticated: false) denied by rule 'metrics of ours'.`],
-    [`Forbidden request: wrong(192.0.2.9) ${to} (authenticated: true) denied by rule 'metrics of ours'.`],
+    [{}, `Forbidden request: 192.0.2.9 ${to} (authenticated: false) denied by rule 'metrics of ours'.`],
+    [{}, `Forbidden request: wrong(192.0.2.9) ${to} (authenticated: true) denied by rule 'metrics of ours'.`],
   ]);
   const body = 'Forbidden request: /metrics/v2/list (method :get). Please see the server logs for details.';
   for (const reply of replies) assert.deepEqual(reply, { status: 403, contentType: null, body });
+});
+
+test('access: a flood of refused requests is logged in few lines, the next of which says how many there were', (t) => {
+  const { lines, access } = accessOf(['listed']);
+  const { handler } = access.guard({ prefix: '/metrics', handler: () => assert.fail('let in') });
+  const refuse = (): void => {
+    access.refuseClient(exchangeOf('other'));
+    void handler(exchangeOf('wrong'));
+  };
+  for (let count = 0; count < 25; count++) refuse();
+  assert.equal(lines.length, 2 * 20);
+  const { now } = performance;
+  t.mock.method(performance, 'now', () => now.call(performance) + 60_000);
+  refuse();
+  assert.deepEqual(
+    lines.slice(40).map(([fields]) => fields),
+    [{ address: '192.0.2.9', untold: 5 }, { untold: 5 }],
+  );
 });
 
 test('access: a client that the allowlist lacks is logged with its address', () => {

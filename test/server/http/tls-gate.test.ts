@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
-import type { Socket } from 'node:net';
+import { connect as connectPlain, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
@@ -397,6 +397,22 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     assert.deepEqual([clientName, issuer, untold], ['right.example.com', 'CN=other', 2]);
     await refusedBy('/status', { client: 'stranger', port }, /./);
     assert.equal((lines.at(-2) as Record<string, unknown>)['untold'], undefined);
+    await other.stop();
+  });
+
+  test('what speaks no TLS is told, and a flood of it in few lines', async () => {
+    const lines: string[] = [];
+    const info = (_fields: unknown, text: string) => void lines.push(text);
+    const other = await startTlsGate({
+      settings: settingsOf(),
+      listener,
+      log: Object.assign(Object.create(log) as Logger, { info }),
+    });
+    for (let count = 0; count < 25; count++) {
+      const client = connectPlain(other.port, '127.0.0.1', () => client.end('GET / HTTP/1.1\r\n\r\n'));
+      await once(client.resume(), 'close');
+    }
+    assert.deepEqual(lines, Array(20).fill('TLS handshake failed'));
     await other.stop();
   });
 
