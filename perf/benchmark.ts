@@ -84,7 +84,7 @@ function endingFor(given: Given): AbortSignal {
   return ending.signal;
 }
 
-/** Does it; the number of runs that were left out. */
+/** Sends or asks; resolves with the number of runs that were left out. */
 async function perform(client: Client, meter: Meter, work: Work, ending: AbortSignal): Promise<number> {
   const { mode, hosts, seed, connections } = work;
   const population = { client, turns: new Turns(connections), meter, hosts, ending, seed };
@@ -136,7 +136,7 @@ async function measure(server: Server, work: Work, meter: Meter, ending: AbortSi
   return result;
 }
 
-/** Of what some hosts have, but for times and ids: the same for the same seed and options, whichever server it is. */
+/** Digest of what is stored of some hosts, but for times and ids: the same for the same seed and options, whichever server it is. */
 async function digestOf(client: Client, hosts: readonly Host[]): Promise<string> {
   const certnames = hosts.slice(0, HOSTS_SHOWN).map(({ certname }) => certname);
   const ofThem = ['in', 'certname', ['array', certnames]];

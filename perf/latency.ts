@@ -33,7 +33,7 @@ interface PhaseResult {
 
 const DUMP = '/pdb/query/v4/resources';
 const CONNECTIONS = 64;
-/** Changed commands before the first one that counts: until then a server compiles what they need, as it does after every start. */
+/** Changed commands that are sent before the first one that counts: meanwhile the server compiles what they need, as after every start. */
 const COMMANDS_BEFORE = 1500;
 
 /** Facts, catalogs and reports of one run after the other, 5 % of each new: what a fleet sends. */

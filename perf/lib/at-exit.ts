@@ -14,15 +14,15 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// A terminal that is closed, or told to, ends it at once: servers are in groups of their own.
+// When its terminal is closed, or told to quit, the program ends at once. The servers are in process groups of their own: it has to end them.
 for (const signal of ['SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => process.exit(1));
 
-/** Who is interrupted ends by this, where it is asked for; the second time at once. */
+/** The first interrupt calls `end` instead of ending the program; the next one ends it at once. */
 export function onInterrupt(end: () => void): void {
   endSoon = end;
 }
 
-/** What it returns takes it back. */
+/** Has `action` done when the program ends. The function that it returns takes that back. */
 export function atExit(action: () => void): () => void {
   actions.add(action);
   return () => void actions.delete(action);

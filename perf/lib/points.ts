@@ -14,15 +14,15 @@ interface PointOptions {
   readonly done: () => boolean;
 }
 
-/** More than ever wait at a time, unless the server has stopped to answer. */
+/** More than wait for their answers at any time, unless the server has stopped answering. */
 const CONNECTIONS = 32;
 
 const routesOf = (node: string): readonly string[] =>
   [`nodes/${node}`, `nodes/${node}/facts/role`, `resources/Sshkey/${node}`].map((route) => `/pdb/query/v4/${route}`);
 
 /**
- * Milliseconds of each query. They are asked whether or not those before were answered, so that all who come while a server
- * stalls are counted, not the first of them alone.
+ * Resolves with the milliseconds of each query. A query is asked whether or not those before it were answered, so that all that come while
+ * the server stalls are counted, not the first of them alone.
  */
 export async function askPoints({ target, nodes, everyMs, done }: PointOptions): Promise<number[]> {
   const client = new Client(target, CONNECTIONS);

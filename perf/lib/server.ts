@@ -34,7 +34,7 @@ export interface Server extends Target {
   /** Where it keeps what it has stored, and what it has only accepted; empty when that is not known. */
   readonly dirs: readonly string[];
   readonly logDirs: readonly string[];
-  /** Milliseconds from the start of the program until it says `running`, for which it has answered a query; NaN when it ran already. */
+  /** Milliseconds from the start of the program until its status is `running`, which takes the answer to a query; NaN when it ran already. */
   readonly startMs: number;
   stop(): Promise<void>;
 }
@@ -174,7 +174,7 @@ class Muster implements Server {
     this.#child = spawn(process.execPath, [...nodeArgs, program, 'start', ...where, ...secure, ...STEADY, ...args], {
       env: environment,
       stdio: ['ignore', 'ignore', log],
-      // What a terminal sends to a whole group is for the program, which ends the server when it has done with it.
+      // A signal that a terminal sends to its whole group is for this program, which ends the server when it has done with it.
       detached: true,
     });
     closeSync(log);

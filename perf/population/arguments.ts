@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 const USUAL_INTERVAL_MS = 30 * MINUTE;
 const HOSTS_MAX = 10_000_000;
 
-/** Of the whole program, but for those that all programs have. */
+/** All options of the program but those that it shares with others. */
 export const populationOptions = {
   numhosts: { value: 'N', small: '6', doc: 'simulated hosts' },
   nummsgs: { value: 'N', small: '2', doc: 'runs of each host, sent as fast as they are taken' },
@@ -81,7 +81,7 @@ export function modeOf(given: Given): Mode {
   return { name: 'nummsgs', count, endIn: periodOf(given, 'end-commands-in'), span: count * interval };
 }
 
-/** Those that send; none with --querier. Throws UsageError. */
+/** The hosts that send. Throws UsageError. */
 export function hostsFor(given: Given, options: HostOptions): readonly Host[] {
   if (given.text('numhosts') === null) throw new UsageError('must specify --numhosts.');
   const first = given.count('offset', 0, HOSTS_MAX);
@@ -98,7 +98,7 @@ function periodOf(given: Given, name: string): number {
   return Number(count) * UNITS[unit]!;
 }
 
-/** `PCT:NUMBER`s of an option; `most`: of the number. */
+/** What an option gives as `PCT:NUMBER`, any number of times; `most`: the largest NUMBER. */
 function changesOf(given: Given, name: 'rand-catalogs' | 'rand-facts', most: number): Change[] {
   const changes = given.list(name).map((text) => {
     const [, percent, by] = (/^([\d.]+):([\d.]+)$/.exec(text) ?? []).map(Number);

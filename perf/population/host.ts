@@ -7,7 +7,7 @@ import { atOtherTimes, type Graph, withChangedLeaves, withChangedResources } fro
 import { isObject, isScalar, type Json, type JsonObject, objectsOf } from './json.ts';
 import type { Samples } from './samples.ts';
 
-/** That a document changes, with this chance, by so much. Chances and parts are fractions of 1. */
+/** With which chance a document changes, and by how much: a number of resources, or a part of its leaves. Chances and parts are fractions of 1. */
 export interface Change {
   readonly chance: number;
   readonly by: number;
@@ -62,7 +62,7 @@ export class Host {
   #graph: Graph;
   #catalogUuid: string;
   #codeId: string;
-  /** That have been begun. */
+  /** Runs that have been begun. */
   runs = 0;
 
   /** `number`: of the host, also in its name. */
