@@ -70,7 +70,7 @@ function isNumberOrNone(value: JsonValue | undefined): boolean {
   return value === null || value === undefined || isNumber(value);
 }
 
-/** The widest columns give way until all fit; none gets narrower than `columnMin`. */
+/** The widest columns give way until all fit; none gets narrower than COLUMN_MIN. */
 function fit(wanted: readonly number[], room: number): number[] {
   const widths = [...wanted];
   let excess = widths.reduce((sum, size) => sum + size, 0) - room;
