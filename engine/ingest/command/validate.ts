@@ -90,6 +90,8 @@ export function strictTime(text: string): number | null {
 
 /** Up to the seconds: `2026-11-20T10:00:` */
 const MINUTE_SIZE = 17;
+/** Of a text that begins with a minute: years of more digits put other things there, and of hour 24 there is a single instant. */
+const HAS_MINUTE = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:/i;
 const UPPER_Z = 0x5a;
 const DIGIT_ZERO = 0x30;
 /** The minute that was read last, and when it begins. */
@@ -102,9 +104,8 @@ export function strictTimeAt(bytes: Buffer, start: number, end: number): number 
   if (time >= 0) return time;
   const text = bytes.toString('latin1', start, end);
   const parsed = strictTime(text);
-  if (parsed !== null && end - start > MINUTE_SIZE) {
-    // Hour 24 has a single instant.
-    const begin = text.slice(10, 13).toUpperCase() === 'T24' ? null : parseStrict(`${text.slice(0, MINUTE_SIZE)}00Z`);
+  if (parsed !== null && HAS_MINUTE.test(text)) {
+    const begin = parseStrict(`${text.slice(0, MINUTE_SIZE)}00Z`);
     if (begin !== null && begin >= 0) {
       minuteTime = begin;
       for (let i = 0; i < MINUTE_SIZE; i++) minute[i] = bytes[start + i]!;

@@ -18,6 +18,7 @@ const minute = fc.constantFrom(
   '1969-12-31T23:59:',
   '2036-01-10 14:00:',
   '+12036-01-10T14:0',
+  '+002036-01-10T14:',
   '-0001-01-10T14:00',
 );
 const second = fc.constantFrom('00', '07', '59', '60', '5', '0x', '', ':01');
@@ -40,6 +41,13 @@ test('strict times: from bytes as from texts, in any order', () => {
     }),
     { numRuns: 3000 },
   );
+});
+
+test('strict times: where a year of six digits puts the minutes are no seconds', () => {
+  for (const text of ['+002036-01-10T14:00Z', '+002036-01-10T14:30Z', '+002036-01-10T14:30.5Z']) {
+    const bytes = Buffer.from(text, 'latin1');
+    assert.equal(strictTimeAt(bytes, 0, bytes.length), parseStrict(text), text);
+  }
 });
 
 test('strict times: of texts that never come again few are remembered', () => {
