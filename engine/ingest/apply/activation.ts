@@ -6,13 +6,10 @@ import type { NodeId, NodeRecord } from '../../store/records/records.ts';
 import { assertStorable } from '../command/errors.ts';
 import type { Applied } from '../command/types.ts';
 
-/** Id of the node, created or reactivated as `time` (the producer timestamp of the data) asks for. Fails the command when there is none for a new node. */
+/** Id of the node, created or reactivated as `time` (the producer timestamp of the data) asks for. Fails the command as `createNode` does. */
 export function activate(batch: Batch, certname: string, time: number): NodeId {
   const id = batch.view.nodeId(certname);
-  if (id === 0) {
-    assertStorable(batch.refusal('node', 1));
-    return batch.createNode(certname);
-  }
+  if (id === 0) return createNode(batch, certname);
   const record = recordOf(batch, id);
   const { deactivated, expired } = record;
   if (deactivated === null && expired === null) return id;
@@ -20,6 +17,12 @@ export function activate(batch: Batch, certname: string, time: number): NodeId {
   const isOlder = (deactivated !== null && deactivated < time) || (expired !== null && expired < time);
   if (!isNewer && isOlder) batch.putNode(id, { ...record, deactivated: null, expired: null });
   return id;
+}
+
+/** Id of a new node. Fails the command when there is no id left. */
+export function createNode(batch: Batch, certname: string): NodeId {
+  assertStorable(batch.refusal('node', 1));
+  return batch.createNode(certname);
 }
 
 /** The record of a node that is known to exist. */

@@ -5,14 +5,14 @@ import type { NodeRecord } from '../../store/records/records.ts';
 import type { DeactivateCommand, ExpirationCommand, InputsCommand } from '../command/commands.ts';
 import { assertStorable } from '../command/errors.ts';
 import type { Applied } from '../command/types.ts';
-import { activate, applyStale, recordOf, recordOfCertname, STALE } from './activation.ts';
+import { activate, applyStale, createNode, recordOf, recordOfCertname, STALE } from './activation.ts';
 
 const STORED: Applied = { detail: 'stored', hash: null, unchanged: false };
 
 /** An unknown node is created, deactivated. Data newer than the command makes it stale; the time never moves back. */
 export function applyDeactivate(batch: Batch, { certname, producerTimestamp }: DeactivateCommand): Applied {
   const known = batch.view.nodeId(certname);
-  const id = known === 0 ? batch.createNode(certname) : known;
+  const id = known === 0 ? createNode(batch, certname) : known;
   const record = recordOf(batch, id);
   if (newestData(record) > producerTimestamp) return STALE;
   if (record.deactivated === null || record.deactivated < producerTimestamp) {

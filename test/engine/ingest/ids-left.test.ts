@@ -36,6 +36,8 @@ const report = (certname: string, minute: number): QueuedCommand =>
   submit('store report', reportPayload({ certname, producer_timestamp: at(minute) }));
 const facts = (certname: string, minute: number, values: object): QueuedCommand =>
   submit('replace facts', factsPayload({ certname, producer_timestamp: at(minute), values }));
+const deactivate = (certname: string, minute: number): QueuedCommand =>
+  submit('deactivate node', { certname, producer_timestamp: at(minute) });
 
 const LAST = 2 ** 32 - 2;
 const refused = (things: string): string =>
@@ -75,8 +77,16 @@ test('ids left: a new node without an id is refused, whatever comes of it; those
   const partition = partitionAt({ nextNode: LAST });
   assert.deepEqual(outcomes(partition, facts('a', 1, { x: 1 })), ['stored']);
   assert.deepEqual(
-    outcomes(partition, facts('b', 1, { y: 1 }), report('b', 1), report('a', 1), facts('a', 2, { x: 2 })),
-    [refused('nodes'), refused('nodes'), 'stored', 'stored'],
+    outcomes(
+      partition,
+      facts('b', 1, { y: 1 }),
+      report('b', 1),
+      deactivate('b', 1),
+      report('a', 1),
+      facts('a', 2, { x: 2 }),
+      deactivate('a', 3),
+    ),
+    [refused('nodes'), refused('nodes'), refused('nodes'), 'stored', 'stored', 'stored'],
   );
   const view = partition.snapshot();
   assert.deepEqual([view.nodeId('a'), view.nodeId('b'), view.nameId('y')], [LAST, 0, 0]);
