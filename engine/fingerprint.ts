@@ -25,8 +25,13 @@ export class Fingerprints {
     this.#key = createSecretKey(bytes);
   }
 
-  /** 32 hex digits, the same for the same bytes under the same key; of several pieces that of all of them together. */
-  of(...pieces: readonly Uint8Array[]): string {
+  /** 32 hex digits, the same for the same bytes under the same key. */
+  of(bytes: Uint8Array): string {
+    return this.ofPieces([bytes]);
+  }
+
+  /** That of all the pieces together, however many there are. */
+  ofPieces(pieces: readonly Uint8Array[]): string {
     const cipher = createCipheriv(ALGORITHM, this.#key, NONCE);
     for (const piece of pieces) cipher.setAAD(piece);
     cipher.final();

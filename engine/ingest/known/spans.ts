@@ -58,7 +58,8 @@ export class Part {
       pieces.push(bytes.subarray(from, at), mark);
       from = at + literal.length;
     }
-    return this.#fingerprints.of(...pieces, bytes.subarray(from));
+    pieces.push(bytes.subarray(from));
+    return this.#fingerprints.ofPieces(pieces);
   }
 }
 
