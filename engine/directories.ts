@@ -1,7 +1,7 @@
 // Directories as the program makes them. Node's own recursive form goes round for ever where the system says of a new name that
 // it is not there (below /proc for example), so this one walks by itself.
 
-import { mkdirSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
@@ -14,7 +14,10 @@ export function isDirectory(path: string): boolean {
   }
 }
 
-/** Makes the directory and those above it that are not there. Throws the system's error of the one that cannot be made; ENOTDIR names what stands in the way. */
+/**
+ * Makes the directory and those above it that are not there, and their names durable: what is written below them is as lasting as they are.
+ * Throws the system's error of the one that cannot be made; ENOTDIR names what stands in the way.
+ */
 export function makeDirectory(dir: string, mode = 0o700): void {
   const missing: string[] = [];
   for (let at = resolve(dir); !isDirectory(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
@@ -27,6 +30,22 @@ export function makeDirectory(dir: string, mode = 0o700): void {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       throw Object.assign(new Error(`${path} is no directory`, { cause: error }), { code: 'ENOTDIR' });
     }
+    try {
+      syncNow(dirname(path));
+    } catch (error) {
+      // A directory that can be written to need not be readable, and then cannot be synced.
+      if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    }
+  }
+}
+
+/** Makes a file, or the names in a directory, durable; waits for the disk. Throws the system's error. */
+export function syncNow(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -1,20 +1,9 @@
 // What a data directory says of itself: `store.json` records what must never change, the format and the number of partitions
 // (slot = hash(certname) mod partitions). Knows nothing of LMDB, so that a thread that only routes need not load it.
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeDirectory } from '../../directories.ts';
+import { makeDirectory, syncNow } from '../../directories.ts';
 import { newKey } from '../../fingerprint.ts';
 import { DataFileDamaged } from './data-file.ts';
 import { dataFileOf, infoFile, isPartition, isScratch, partitionDir } from './layout.ts';
@@ -130,8 +119,8 @@ export function markComplete(dir: string, info: StoreInfo): void {
   if (info.complete && info.format === FORMAT_VERSION && info.key !== undefined) return;
   // What the note says must be true after a power failure too.
   for (const path of partitionDirs(dir, info)) {
-    sync(dataFileOf(path));
-    sync(path);
+    syncNow(dataFileOf(path));
+    syncNow(path);
   }
   writeInfo(dir, { ...info, format: FORMAT_VERSION, complete: true, key: info.key ?? newKey() });
 }
@@ -141,16 +130,7 @@ function writeInfo(dir: string, info: StoreInfo): void {
   const temporary = `${file}.new`;
   writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flush: true });
   renameSync(temporary, file);
-  sync(dir);
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  syncNow(dir);
 }
 
 export const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
