@@ -3,6 +3,9 @@
 /** What was thrown says of itself. Anything may have been thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Whether the system says that there is no such file. */
+export const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
 /** Of the operating system's errors the words alone, without code, call and path. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

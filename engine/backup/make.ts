@@ -15,7 +15,7 @@ import { basename, dirname, join } from 'node:path';
 import { makeDirectory, syncDirectory } from '../directories.ts';
 import { foundTwice } from '../inbox/damage.ts';
 import { damagesOfSegment, isSegment } from '../inbox/segments.ts';
-import { reasonOf } from '../reason.ts';
+import { isGone, reasonOf } from '../reason.ts';
 import { discardedDir, holdDir, inboxDir, infoFile, isHold, LOCK_FILE, partitionDir } from '../store/file/layout.ts';
 import { openStoreInfo } from '../store/file/store-info.ts';
 import { openPartition } from '../store/partition.ts';
@@ -28,7 +28,6 @@ import {
   digestOf,
   filesBelow,
   isBelow,
-  isGone,
   type Leftovers,
   realPath,
   syncTree,

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isArray, isObject, type JsonValue } from '../json/value.ts';
-import { fileAndReason, messageOf, reasonOf } from '../reason.ts';
+import { fileAndReason, isGone, messageOf, reasonOf } from '../reason.ts';
 import { LOCK_FILE } from '../store/file/layout.ts';
 import { BackupFailed } from './errors.ts';
-import { digestOf, isGone } from './tree.ts';
+import { digestOf } from './tree.ts';
 
 export interface BackupManifest {
   readonly format: 1;

@@ -6,7 +6,7 @@ import { chmod, copyFile, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeDirectory, syncDirectory } from '../directories.ts';
 import { isUnfinished } from '../inbox/dead-letters.ts';
-import { reasonOf } from '../reason.ts';
+import { isGone, reasonOf } from '../reason.ts';
 import { LOCK_FILE } from '../store/file/layout.ts';
 import { BackupFailed } from './errors.ts';
 
@@ -65,8 +65,6 @@ export async function copyIfThere(from: string, to: string): Promise<void> {
     if (!isGone(error)) throw error;
   }
 }
-
-export const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /** Files that are synced at the same time: the system does several in little more than the time of one. */
 const SYNCS_MAX = 4;

@@ -1,5 +1,6 @@
 // What damage of the command log means for who opens the log: whether all that stood there is applied.
 
+import { isGone, messageOf } from '../reason.ts';
 import { diskFiles } from './files.ts';
 import { NewerSegment } from './record.ts';
 import { closeAll, type Damage, readSegments } from './segments.ts';
@@ -63,8 +64,7 @@ async function problemsOf(dir: string, positions: readonly number[]): Promise<st
     );
   } catch (error) {
     // A segment that is removed when it is its turn is one that nobody needs.
-    if (error instanceof NewerSegment || (error as NodeJS.ErrnoException).code === 'ENOENT')
-      return [(error as Error).message];
+    if (error instanceof NewerSegment || isGone(error)) return [messageOf(error)];
     throw error;
   }
 }

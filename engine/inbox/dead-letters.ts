@@ -7,10 +7,11 @@
 // A letter is complete before anybody can see it (temporary file, sync, rename), the cause last; writing one again replaces
 // it with the same content, so an interrupted discard is simply repeated.
 
-import { type Dirent, existsSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { isGone } from '../reason.ts';
 import {
   type CommandFile,
   causeFileName,
@@ -138,7 +139,12 @@ export class DeadLetters {
 
   /** Why it was given up, as written by `put`. Empty when the cause file is gone. */
   async cause(letter: DeadLetter): Promise<string> {
-    return existsSync(letter.causePath) ? readFile(letter.causePath, 'utf8') : '';
+    try {
+      return await readFile(letter.causePath, 'utf8');
+    } catch (error) {
+      if (isGone(error)) return '';
+      throw error;
+    }
   }
 
   /** The body, exactly as received. */
@@ -179,7 +185,7 @@ export class DeadLetters {
     try {
       entries = await readdir(this.dir, { withFileTypes: true });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      if (isGone(error)) return [];
       throw error;
     }
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);

@@ -8,6 +8,7 @@
 // are removed oldest first, when none of their records is needed any more: that order keeps the chain of headers complete.
 
 import { join } from 'node:path';
+import { isGone } from '../reason.ts';
 import { nothingLost, refusalFor } from './damage.ts';
 import type { Envelope } from './envelope.ts';
 import { diskFiles, type LogFile, type LogFileSystem, writeAll } from './files.ts';
@@ -357,7 +358,7 @@ export class CommandLog implements CommandStream {
         this.#spare.settle();
       } catch (error) {
         await this.#spare.forget();
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return;
+        if (!isGone(error)) return;
       }
       this.#segments.shift();
     }

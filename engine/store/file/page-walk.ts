@@ -3,6 +3,7 @@
 // depth and counts of each tree; no page is used twice, or used and free; none lies beyond the end of the file.
 
 import { isDeepStrictEqual } from 'node:util';
+import { isGone } from '../../reason.ts';
 import {
   DataFile,
   DataFileDamaged,
@@ -87,7 +88,7 @@ function openIfThere(path: string): DataFile | null {
   try {
     return new DataFile(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (isGone(error)) return null;
     throw error;
   }
 }
