@@ -85,13 +85,7 @@ async function copyAll(
   const { data, target, now } = options;
   makeDirectory(part);
   await mkdir(held, { mode: 0o700 });
-  const holder = await holdSegments(inboxDir(data), held, now);
-  let positions: number[];
-  try {
-    positions = await copyPartitions(options, part);
-  } finally {
-    await holder.stop();
-  }
+  const positions = await whileHeld(inboxDir(data), held, now, () => copyPartitions(options, part));
   await copyLog(held, inboxDir(part));
   await copyFolder(discardedDir(data), discardedDir(part), copyIfThere);
   await copyFile(infoFile(data), infoFile(part));
@@ -139,8 +133,11 @@ async function copyPartition(from: string, to: string): Promise<number> {
   }
 }
 
-/** Links every segment of the log into `held` now and again, and shows by its time that it does, until stopped. */
-async function holdSegments(inbox: string, held: string, now: () => number): Promise<{ stop(): Promise<void> }> {
+/**
+ * Does the work. Before it, again and again meanwhile, and after it links every segment of the log into `held`, whose time shows that somebody
+ * does. Rejects when the work fails, or a segment cannot be linked.
+ */
+async function whileHeld<T>(inbox: string, held: string, now: () => number, work: () => Promise<T>): Promise<T> {
   const linked = new Set<string>();
   const hold = async () => {
     const time = new Date(now());
@@ -160,20 +157,27 @@ async function holdSegments(inbox: string, held: string, now: () => number): Pro
   };
   await hold();
   let failure: unknown = null;
-  let running: Promise<void> = Promise.resolve();
+  /** Null: nobody looks. A disk that is slow need not be looked at twice at a time. */
+  let look: Promise<void> | null = null;
   const timer = setInterval(() => {
-    running = running.then(hold).catch((error: unknown) => {
-      failure ??= error;
-    });
+    look ??= hold()
+      .catch((error: unknown) => {
+        failure ??= error;
+      })
+      .finally(() => {
+        look = null;
+      });
   }, HOLD_MS);
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await running;
-      if (failure !== null) throw failure;
-      await hold();
-    },
-  };
+  let result: T;
+  try {
+    result = await work();
+  } finally {
+    clearInterval(timer);
+    await look;
+  }
+  if (failure !== null) throw failure;
+  await hold();
+  return result;
 }
 
 /** Copies the segments in `held`. What the server meanwhile writes goes to the newest, if to any of them. */

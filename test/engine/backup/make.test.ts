@@ -116,6 +116,41 @@ test('backup: one whose segments were not held all the time fails', async (t) =>
   await log.close();
 });
 
+test('backup: segments are looked for once at a time, however slow the disk is', async (t) => {
+  const { dir, replace } = prepare(t);
+  const data = join(dir, 'data');
+  const { log } = await dataWithLog(data, 1000);
+  const { utimes } = files;
+  let looks = 0;
+  replace({
+    utimes: async (...given) => {
+      looks++;
+      await utimes(...given);
+    },
+  });
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const onProgress = (done: number): void => {
+    if (done === 0) t.mock.timers.tick(10_000);
+  };
+  await make({ data, target: join(dir, 'copy'), now: Date.now, withoutLeftovers, onProgress });
+  // Before the work, during it, and after it.
+  assert.equal(looks, 3);
+  await log.close();
+});
+
+test('backup: one that fails says why, also when segments cannot be held any more', async (t) => {
+  const { dir, replace } = prepare(t);
+  const data = join(dir, 'data');
+  const { log } = await dataWithLog(data, 1000);
+  const onProgress = (): void => {
+    replace({ utimes: () => Promise.reject(new Error('cannot be held')) });
+    throw new Error('no room for the copy');
+  };
+  const target = join(dir, 'copy');
+  await assert.rejects(make({ data, target, now: Date.now, withoutLeftovers, onProgress }), /no room for the copy/);
+  await log.close();
+});
+
 test('backup: what is put back into a folder gets its description last', async (t) => {
   const { dir } = prepare(t);
   const [data, target, back] = ['data', 'target', 'back'].map((name) => join(dir, name)) as [string, string, string];
