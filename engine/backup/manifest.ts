@@ -60,9 +60,12 @@ export async function sizeProblem(
   path: string,
   { files = {} }: BackupManifest,
 ): Promise<string | null> {
-  const found = await stat(join(source, path)).catch(() => null);
-  if (found === null) return `${path} is missing`;
-  return found.size === files[path] ? null : `${path} has ${found.size} bytes, not ${files[path]}`;
+  try {
+    const { size } = await stat(join(source, path));
+    return size === files[path] ? null : `${path} has ${size} bytes, not ${files[path]}`;
+  } catch (error) {
+    return isGone(error) ? `${path} is missing` : `${path}: ${reasonOf(error)}`;
+  }
 }
 
 /** `problemOf`: of one file, by its path in the backup. */

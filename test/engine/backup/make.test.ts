@@ -1,13 +1,23 @@
 // The copy of a command log that the server writes to, and removes segments from, meanwhile: whatever is held of it leads on from there.
 
 import assert from 'node:assert/strict';
-import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isBackedUp, backup as make } from '../../../engine/backup/make.ts';
+import { problemsOfBackup } from '../../../engine/backup/manifest.ts';
 import { restore } from '../../../engine/backup/restore.ts';
 import { filesBelow } from '../../../engine/backup/tree.ts';
 import { crc32 } from '../../../engine/crc32.ts';
@@ -149,6 +159,20 @@ test('backup: one that fails says why, also when segments cannot be held any mor
   const target = join(dir, 'copy');
   await assert.rejects(make({ data, target, now: Date.now, withoutLeftovers, onProgress }), /no room for the copy/);
   await log.close();
+});
+
+test('backup: of a file that cannot be looked at it is said why', async (t) => {
+  const { dir } = prepare(t);
+  const [data, target] = ['data', 'target'].map((name) => join(dir, name)) as [string, string];
+  const { log } = await dataWithLog(data, 1000);
+  await log.close();
+  await backup({ data, target });
+  assert.deepEqual(await problemsOfBackup(target), []);
+  rmSync(join(target, 'store.json'));
+  symlinkSync('store.json', join(target, 'store.json'));
+  assert.deepEqual(await problemsOfBackup(target), ['store.json: too many symbolic links encountered']);
+  rmSync(join(target, 'store.json'));
+  assert.deepEqual(await problemsOfBackup(target), ['store.json is missing']);
 });
 
 test('backup: what is put back into a folder gets its description last', async (t) => {
