@@ -45,21 +45,21 @@ type Ranges = readonly (readonly [from: number, to: number])[];
 const ranges = (...ends: readonly string[]): Ranges => ends.map((two) => [two.charCodeAt(0), two.charCodeAt(1)]);
 
 /** Of `\p{Name}`. */
-const ASCII: Readonly<Record<string, Ranges>> = {
-  Lower: ranges('az'),
-  Upper: ranges('AZ'),
-  ASCII: ranges('\0\x7f'),
-  Alpha: ranges('AZ', 'az'),
-  Digit: ranges('09'),
-  Alnum: ranges('09', 'AZ', 'az'),
-  Punct: ranges('!/', ':@', '[`', '{~'),
-  Graph: ranges('!~'),
-  Print: ranges(' ~'),
-  Blank: ranges('\t\t', '  '),
-  Cntrl: ranges('\0\x1f', '\x7f\x7f'),
-  XDigit: ranges('09', 'AF', 'af'),
-  Space: ranges('\t\r', '  '),
-};
+const ASCII: ReadonlyMap<string, Ranges> = new Map([
+  ['Lower', ranges('az')],
+  ['Upper', ranges('AZ')],
+  ['ASCII', ranges('\0\x7f')],
+  ['Alpha', ranges('AZ', 'az')],
+  ['Digit', ranges('09')],
+  ['Alnum', ranges('09', 'AZ', 'az')],
+  ['Punct', ranges('!/', ':@', '[`', '{~')],
+  ['Graph', ranges('!~')],
+  ['Print', ranges(' ~')],
+  ['Blank', ranges('\t\t', '  ')],
+  ['Cntrl', ranges('\0\x1f', '\x7f\x7f')],
+  ['XDigit', ranges('09', 'AF', 'af')],
+  ['Space', ranges('\t\r', '  ')],
+]);
 
 /** Of escapes of one letter; a capital is the opposite. */
 const LETTERS: Readonly<Record<string, Ranges>> = {
@@ -90,7 +90,7 @@ function spelledOut(source: string): string {
       Record<string, string>
     >;
     if (quoted !== undefined) return quoted.replace(/[\\^$.*+?()[\]{}|&-]/g, '\\$&');
-    if (name !== undefined) return written(ASCII[name], property === 'P', inClass) ?? part;
+    if (name !== undefined) return written(ASCII.get(name), property === 'P', inClass) ?? part;
     const hexadecimal = unit ?? code ?? byte;
     if (hexadecimal !== undefined) return char(Number.parseInt(hexadecimal, 16));
     if (octal !== undefined) return char(Number.parseInt(octal, 8));

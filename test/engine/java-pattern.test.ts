@@ -56,6 +56,7 @@ describe('patterns that are written for Java', () => {
       ['[a-d[m-p]]', /a class of characters within another/],
       ['\\p{javaLowerCase}', /\\p is not understood/],
       ['(?=a)\\p{IsAlphabetic}', /\\p is not understood/],
+      ['\\p{constructor}', /\\p is not understood/],
       ['a\\R', /\\R is not understood/],
       ['a\\Z', /\\Z is not understood/],
       ['(?U)\\w+', /\(\?U\) is not understood/],
