@@ -1,7 +1,7 @@
 // Times as text and back. Inside the program a time is a number: milliseconds since 1970-01-01T00:00:00Z, always UTC.
-// Three readers of texts, from narrow to wide: the wire's strict ISO-8601 with a zone (reports), what the other commands
-// take (any ISO-8601 calendar, ordinal or week form, basic or extended, RFC 822, SQL style), and what queries take. Nothing
-// here reads a clock. Every result lies within the range of a JavaScript Date; what does not is not a time.
+// Two readers of texts: a narrow one, the wire's strict ISO-8601 with a zone (reports), and a wide one, what the other commands
+// and queries take (any ISO-8601 calendar, ordinal or week form, basic or extended, RFC 822, SQL style). Nothing here reads a
+// clock. Every result lies within the range of a JavaScript Date; what does not is not a time.
 
 import type { JsonValue } from './json/value.ts';
 
@@ -367,7 +367,7 @@ const combine = (day: number | null, clock: number | null): number | null =>
   day === null || clock === null ? null : day * DAY_MS + clock;
 
 /**
- * The times that facts, catalogs, deactivations, expiration settings and catalog inputs may carry: a text in any ISO-8601,
+ * The times that facts, catalogs, deactivations, expiration settings and catalog inputs may carry, and queries: a text in any ISO-8601,
  * RFC 822 or SQL form (no zone: UTC; no date: 1970-01-01), or an integer, milliseconds since the epoch. Anything else: null.
  */
 export function parseLenient(value: JsonValue): number | null {
@@ -376,6 +376,3 @@ export function parseLenient(value: JsonValue): number | null {
   const ms = parseLenientText(value);
   return ms === null ? null : inRange(ms);
 }
-
-/** A time in a query: the same texts and integers as `parseLenient`. Null: not a time (the caller words the error). */
-export const parseQueryTime = (value: JsonValue): number | null => parseLenient(value);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { Float } from '../../engine/json/value.ts';
-import { formatEventTime, formatTime, parseLenient, parseQueryTime, parseStrict } from '../../engine/time.ts';
+import { formatEventTime, formatTime, parseLenient, parseStrict } from '../../engine/time.ts';
 import { testSeed } from '../support/random.ts';
 
 const seed = testSeed('time');
@@ -169,7 +169,6 @@ describe('time: reading', () => {
     it(`reads ${JSON.stringify(text)} as ${strict ?? 'refused'} on the wire and ${lenient ?? 'refused'} elsewhere`, () => {
       assert.equal(parseStrict(text), strict === null ? null : at(strict));
       assert.equal(parseLenient(text), lenient === null ? null : at(lenient));
-      assert.equal(parseQueryTime(text), lenient === null ? null : at(lenient));
     });
   }
 

@@ -7,7 +7,7 @@ import { firstOfSet, printAlone } from '../../clojure.ts';
 import { parseForm } from '../../form.ts';
 import { javaInteger } from '../../java-integer.ts';
 import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
-import { parseQueryTime } from '../../time.ts';
+import { parseLenient } from '../../time.ts';
 import { badQuery, type QueryError } from '../errors.ts';
 import { parsePql } from '../pql/parse.ts';
 import type { QueryRequest } from '../request.ts';
@@ -298,8 +298,8 @@ function toDistinct(values: Values, resources: boolean): QueryParams['distinct']
     );
   }
   const [first, last] = [values.get('distinct_start_time') ?? null, values.get('distinct_end_time') ?? null];
-  const start = parseQueryTime(first);
-  const end = parseQueryTime(last);
+  const start = parseLenient(first);
+  const end = parseLenient(last);
   if (start === null || end === null) {
     throw badQuery(
       "query parameters 'distinct_start_time' and 'distinct_end_time' must be valid datetime strings: " +

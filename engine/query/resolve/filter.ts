@@ -5,7 +5,7 @@ import type { Field } from '../../../schemas/entities.ts';
 import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { textForm } from '../../json/compare.ts';
 import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
-import { parseQueryTime } from '../../time.ts';
+import { parseLenient } from '../../time.ts';
 import { badQuery, type Defer, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 import { encodedPattern, encodePath } from '../paths.ts';
 import { checkRegex } from '../regex/regex.ts';
@@ -272,7 +272,7 @@ function textEquality(field: Field, value: JsonValue): Filter {
 }
 
 export function timeOf(value: JsonValue): number {
-  const time = parseQueryTime(value);
+  const time = parseLenient(value);
   if (time === null) throw notTimestamp(value);
   return time;
 }
@@ -421,7 +421,7 @@ function inTimes(field: Field, list: readonly JsonValue[]): Filter {
   const times: number[] = [];
   let open = false;
   for (const value of list) {
-    const time = parseQueryTime(value);
+    const time = parseLenient(value);
     if (time !== null) times.push(time);
     else if (typeof value === 'string' || value === null) open = true;
     else throw notTimestamp(value);
