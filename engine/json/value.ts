@@ -43,6 +43,7 @@ export function kindOf(value: JsonValue): JsonKind {
 export const isObject = (value: JsonValue): value is JsonObject => kindOf(value) === 'object';
 export const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
 export const isNumber = (value: JsonValue): value is number | bigint | Float => kindOf(value) === 'number';
+/** An integer of any size: a Float is none, however integral. */
 export const isInteger = (value: JsonValue): value is number | bigint =>
   typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 

@@ -5,7 +5,7 @@ import type { WireField, WireTable, WireType } from '../../../schemas/commands/f
 import { POINT } from '../../json/ascii.ts';
 import { quote } from '../../json/canonical.ts';
 import { printJson } from '../../json/print.ts';
-import { Float, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
+import { isInteger, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { parseLenient, parseStrict } from '../../time.ts';
 
 /** Whether a payload has the form of the table. */
@@ -41,7 +41,7 @@ function valueConforms(type: WireType, value: JsonValue): boolean {
     case 'integer':
       return isInteger(value);
     case 'number':
-      return typeof value === 'number' || typeof value === 'bigint' || value instanceof Float;
+      return isNumber(value);
     case 'any':
       return true;
     case 'map':
@@ -66,10 +66,6 @@ function valueConforms(type: WireType, value: JsonValue): boolean {
       return isObject(value) && objectConforms(type.table, value);
   }
 }
-
-/** An integer of any size: a double is none, however integral. */
-const isInteger = (value: JsonValue): value is number | bigint =>
-  typeof value === 'number' ? Number.isInteger(value) : typeof value === 'bigint';
 
 const TIMES_MAX = 4096;
 /** Longer texts are no times that anybody sends. */

@@ -55,11 +55,9 @@ export function readEdges(sent: JsonValue, resources: ReadResources): ReadEdges 
     if (!isObject(edge)) throw invalid(`{:edges [(not (map? ${excerpt(edge)}))]}`);
     const source = placeOf(edge, 'source', places);
     const target = placeOf(edge, 'target', places);
-    const relationship = edge['relationship'];
-    const place = RELATIONSHIP_PLACES.get(relationship as string);
+    const place = RELATIONSHIP_PLACES.get(edge['relationship'] as string);
     if (place === undefined) {
-      const shown = typeof relationship === 'string' ? `:${relationship}` : excerpt(relationship ?? null);
-      throw invalid(`Edge '${describeEdge(edge)}' has invalid relationship type '${shown}'`);
+      throw invalid(`Edge '${describeEdge(edge)}' has invalid relationship type '${describeRelationship(edge)}'`);
     }
     const code = (source * count + target) * RELATIONSHIP_BASE + place;
     codes[index] = code;
@@ -222,7 +220,9 @@ const targetOf = (code: number, count: number): number => Math.floor(code / RELA
 function describeEdge(edge: JsonObject): string {
   const describe = (end: JsonValue): string =>
     isObject(end) ? describeSpec(end['type'] ?? null, end['title'] ?? null) : excerpt(end);
-  const relationship = edge['relationship'];
-  const shown = typeof relationship === 'string' ? `:${relationship}` : excerpt(relationship ?? null);
-  return `{:source ${describe(edge['source'] ?? null)}, :target ${describe(edge['target'] ?? null)}, :relationship ${shown}}`;
+  const { source = null, target = null } = edge;
+  return `{:source ${describe(source)}, :target ${describe(target)}, :relationship ${describeRelationship(edge)}}`;
 }
+
+const describeRelationship = ({ relationship = null }: JsonObject): string =>
+  typeof relationship === 'string' ? `:${relationship}` : excerpt(relationship);
