@@ -28,8 +28,6 @@ interface DecodedBase {
   readonly certname: string;
   /** Epoch ms. */
   readonly producerTimestamp: number;
-  /** Epoch ms of receipt. */
-  readonly received: number;
 }
 
 interface Storable extends DecodedBase {
@@ -38,6 +36,12 @@ interface Storable extends DecodedBase {
    * passes whatever it holds.
    */
   readonly refusal: string | null;
+}
+
+/** With the time of receipt, which is stored. */
+interface Received extends Storable {
+  /** Epoch ms. */
+  readonly received: number;
 }
 
 export interface DecodedFact extends FactBody {
@@ -62,7 +66,7 @@ export interface FactsContents {
   readonly packagesRef: ListRef;
 }
 
-export interface FactsCommand extends Storable {
+export interface FactsCommand extends Received {
   readonly kind: 'facts';
   readonly environment: string | null;
   readonly producer: string | null;
@@ -101,7 +105,7 @@ export interface CatalogContents {
   readonly refusal: string | null;
 }
 
-export interface CatalogCommand extends Storable {
+export interface CatalogCommand extends Received {
   readonly kind: 'catalog';
   readonly version: string;
   readonly environment: string | null;
@@ -129,7 +133,7 @@ export interface PlainEvents {
   readonly encoded: EncodedEvents | null;
 }
 
-export interface ReportCommand extends Storable {
+export interface ReportCommand extends Received {
   readonly kind: 'report';
   readonly type: string;
   readonly puppetVersion: string;

@@ -17,7 +17,7 @@ import { type CommandReader, UNBOUNDED_DEPTH } from './command-reader.ts';
 function decodeDeactivate(payload: JsonObject, received: number): DeactivateCommand {
   const certname = payload['certname'] as string;
   if (certname.includes('\u0000')) throw notStorable(nulIn('certname'));
-  return { kind: 'deactivate', certname, producerTimestamp: timeOr(payload, received), received };
+  return { kind: 'deactivate', certname, producerTimestamp: timeOr(payload, received) };
 }
 
 function decodeExpiration(payload: JsonObject, received: number): ExpirationCommand {
@@ -26,7 +26,6 @@ function decodeExpiration(payload: JsonObject, received: number): ExpirationComm
     kind: 'expiration',
     certname: columns.text(payload['certname'] as string, 'certname'),
     producerTimestamp: timeOr(payload, received),
-    received,
     refusal: columns.refusal,
     expire: (payload['expire'] as JsonObject)['facts'] as boolean,
   };
@@ -46,7 +45,7 @@ function decodeInputs(sentPayload: JsonValue, received: number): InputsCommand {
   const certname = payload['certname'];
   if (isEmpty(sent)) {
     const name = typeof certname === 'string' ? certname : '';
-    return { kind: 'inputs', certname: name, producerTimestamp: received, received, refusal: null, inputs: null };
+    return { kind: 'inputs', certname: name, producerTimestamp: received, refusal: null, inputs: null };
   }
   if (!Array.isArray(sent)) throw notStorable(`The inputs are no list: ${excerpt(sent)}`);
   if (typeof certname !== 'string') throw notStorable(`The certname is no text: ${excerpt(certname ?? null)}`);
@@ -62,7 +61,7 @@ function decodeInputs(sentPayload: JsonValue, received: number): InputsCommand {
   const text = `[${inputs.map(([type, name]) => `[${quote(type)},${quote(name)}]`).join(',')}]`;
   const hash = inputsHash(certname, inputs);
   const { refusal } = columns;
-  return { kind: 'inputs', certname, producerTimestamp, received, refusal, inputs: { catalogUuid, hash, text } };
+  return { kind: 'inputs', certname, producerTimestamp, refusal, inputs: { catalogUuid, hash, text } };
 }
 
 const describeInput = (pair: JsonValue): string => `Input ${excerpt(pair)}`;
