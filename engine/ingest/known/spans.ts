@@ -91,14 +91,49 @@ interface CutHelp {
   readonly endOf?: (key: string, start: number) => number;
 }
 
+/** A part in a payload. */
+interface Found {
+  readonly key: string;
+  /** Where its key begins, and its value. */
+  readonly at: number;
+  readonly start: number;
+  /** Where the value ends; -1: that is not known yet. */
+  readonly end: number;
+}
+
 /** Cuts the parts out of a payload; null when it is not laid out so that it can be, or one is of another kind. */
 export function splitPayload(
   payload: Buffer,
   kinds: PartKinds,
   fingerprints: Fingerprints,
-  { last = null, endOf }: CutHelp = {},
+  help: CutHelp = {},
 ): Split | null {
-  const found: { key: string; start: number; at: number; end: number }[] = [];
+  const found = findParts(payload, kinds, help);
+  if (found === null || found.length === 0) return null;
+  const parts: Part[] = [];
+  let rest = '';
+  let from = 0;
+  for (let index = 0; index < found.length; index++) {
+    const { key, at, start, end: known } = found[index] as Found;
+    const kind = kinds[key] as PartKind;
+    const open = OPENING[kind];
+    if (payload[start] !== open || at < from) return null;
+    // Closing brackets are two above the opening ones. The last brace belongs to the payload itself.
+    const bound = found[index + 1]?.at ?? payload.lastIndexOf(0x7d);
+    const end = known >= 0 ? known : payload.lastIndexOf(open + 2, bound - 1) + 1;
+    if (end <= start) return null;
+    const placeholder = `@${index}`;
+    rest += `${payload.toString('utf8', from, start)}"${placeholder}"`;
+    parts.push(new Part(key, kind, payload.subarray(start, end), placeholder, fingerprints));
+    from = end;
+  }
+  rest += payload.toString('utf8', from);
+  return haveOwnPlaces(parts, rest) ? { rest, parts } : null;
+}
+
+/** The parts that are there, in the order of the text; null when one that is read on the way is none. */
+function findParts(payload: Buffer, kinds: PartKinds, { last = null, endOf }: CutHelp): Found[] | null {
+  const found: Found[] = [];
   let expected = -1;
   let behind = 0;
   const order = orders.get(kinds) ?? Object.keys(kinds);
@@ -124,39 +159,23 @@ export function splitPayload(
     // A part that changed is still about as long as before.
     if (size !== undefined) behind += size - (size >>> SHRINKS) - SLACK;
   }
-  if (found.length === 0) return null;
-  if (found.some(({ at }, index) => index > 0 && at < (found[index - 1] as (typeof found)[number]).at)) {
+  if (found.some(({ at }, index) => index > 0 && at < (found[index - 1] as Found).at)) {
     found.sort((a, b) => a.at - b.at);
     orders.set(kinds, [
       ...found.map(({ key }) => key),
       ...order.filter((key) => !found.some((one) => one.key === key)),
     ]);
   }
-  const parts: Part[] = [];
-  let rest = '';
-  let from = 0;
-  for (let index = 0; index < found.length; index++) {
-    const { key, at, start, end: known } = found[index] as (typeof found)[number];
-    const kind = kinds[key] as PartKind;
-    const open = OPENING[kind];
-    if (payload[start] !== open || at < from) return null;
-    // Closing brackets are two above the opening ones. The last brace belongs to the payload itself.
-    const bound = found[index + 1]?.at ?? payload.lastIndexOf(0x7d);
-    const end = known >= 0 ? known : payload.lastIndexOf(open + 2, bound - 1) + 1;
-    if (end <= start) return null;
-    const placeholder = `@${index}`;
-    rest += `${payload.toString('utf8', from, start)}"${placeholder}"`;
-    parts.push(new Part(key, kind, payload.subarray(start, end), placeholder, fingerprints));
-    from = end;
-  }
-  rest += payload.toString('utf8', from);
-  // A place-holder must mean its place: no other text may read the same, written plainly or with escapes.
-  if (rest.includes('\\u')) return null;
-  for (const { placeholder } of parts) {
+  return found;
+}
+
+/** Whether each place-holder means its place: no other text may read the same, written plainly or with escapes. */
+function haveOwnPlaces(parts: readonly Part[], rest: string): boolean {
+  if (rest.includes('\\u')) return false;
+  return parts.every(({ placeholder }) => {
     const token = `"${placeholder}"`;
-    if (rest.indexOf(token) !== rest.lastIndexOf(token)) return null;
-  }
-  return { rest, parts };
+    return rest.indexOf(token) === rest.lastIndexOf(token);
+  });
 }
 
 /** The rest as a value, with the place-holders; null when it is no object that has them where the parts were. */
