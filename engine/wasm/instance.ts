@@ -1,5 +1,7 @@
 // Instances of the WebAssembly of this folder.
 
+import { randomFillSync } from 'node:crypto';
+
 /** What every module has. */
 export interface WasmExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -52,6 +54,10 @@ export function whereThereIsRoom<T>(make: () => T): T | null {
     throw error;
   }
 }
+
+/** What no client can foresee, for hashes of what clients send: the low and the high half of 64 bits. */
+export const newSeed = (): readonly [low: number, high: number] =>
+  randomFillSync(new Int32Array(2)) as unknown as readonly [number, number];
 
 /** As in common/exact.ts. */
 const TENS_AT = 64;

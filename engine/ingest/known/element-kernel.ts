@@ -1,10 +1,9 @@
 // The WebAssembly that tells elements apart and knows them again (engine/wasm/elements) and its memory.
 
-import { randomFillSync } from 'node:crypto';
 import { textOf } from '../../bytes.ts';
 import { digestText } from '../../store/file/keys.ts';
 import { ELEMENTS } from '../../wasm/elements.bytes.ts';
-import { instanceOf, memoryOf, type WasmExports } from '../../wasm/instance.ts';
+import { instanceOf, memoryOf, newSeed, type WasmExports } from '../../wasm/instance.ts';
 
 /** The first bytes of the memory are its own. */
 const NAME_START = 1024;
@@ -99,11 +98,9 @@ export class ElementKernel {
     const limit = resources + RESOURCES_SIZE;
     this.#bytes = memoryOf(this.#exports, limit + SLACK);
     this.#found = new Int32Array(this.#bytes.buffer, found, FOUND_MAX * FOUND_WORDS);
-    const [low, high] = randomFillSync(new Int32Array(2)) as unknown as [number, number];
     const window = this.#window;
     this.#exports.begin(
-      low,
-      high,
+      ...newSeed(),
       NAME_START,
       buckets,
       texts,

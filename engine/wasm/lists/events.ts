@@ -67,6 +67,8 @@ const HEAD: usize = 9;
 /** More texts have codes of four bytes. */
 const NARROW_MAX: u32 = 0xffff;
 
+/** What no client can foresee. */
+let seed: u64 = 0;
 let layout: usize = 0;
 let isPlain: bool = false;
 /** Codes of the present event, at first those of the one before: mostly some of them are the same. */
@@ -95,6 +97,10 @@ let placesEnd: usize = 0;
 /** Where the text ends whose place was put down last. */
 let lastPlaceEnd: i32 = 0;
 let result: usize = 0;
+
+export function setSeed(low: u32, high: u32): void {
+  seed = u64(low) | (u64(high) << 32);
+}
 
 /** A list of that many bytes begins. They are not plain when they do not fit between these addresses. */
 export function beginEvents(at: usize, size: usize, start: usize, limit: usize): void {
@@ -254,7 +260,7 @@ function copyCodes(event: usize): void {
 }
 
 function bucketOf(event: usize): usize {
-  let hash = load<u64>(event);
+  let hash = load<u64>(event) ^ seed;
   for (let column: u32 = 0; column < TOLD_APART; column++) {
     hash = mixed(hash, load<u32>(event + EVENT_CODES + column * 4));
   }
@@ -337,7 +343,7 @@ function setCode(column: u32, start: usize, size: usize): void {
 /** The number of a text: equal ones have the same. `guess`: looked at first; below 0: none. */
 function numberOf(start: usize, size: usize, guess: i32): i32 {
   if (guess >= 0 && isText(texts + guess * TEXT_SIZE, start, size)) return guess;
-  const hash = u32(hashOf(start, size, 0));
+  const hash = u32(hashOf(start, size, seed));
   const bucket = textBuckets + ((hash & bucketMask) << 2);
   for (let text: usize = load<u32>(bucket); text !== 0; text = load<u32>(text + TEXT_NEXT)) {
     if (load<u32>(text + TEXT_HASH) === hash && isText(text, start, size)) return i32((text - texts) / TEXT_SIZE);

@@ -76,7 +76,7 @@ import {
 } from './layout';
 import { timeAt } from './times';
 
-export { countOfEvents, earliestEvent, eventColumns, latestEvent, packEvents } from './events';
+export { countOfEvents, earliestEvent, eventColumns, latestEvent, packEvents, setSeed } from './events';
 
 const SHARED_MAX: usize = 0xff - TAG_TEXT;
 

@@ -2,9 +2,8 @@
 //
 //   memory   relationships | window, zeros | codes | texts of edges | texts of names, zeros | names, their order, what finds them
 
-import { randomFillSync } from 'node:crypto';
 import { EDGES } from '../../../wasm/edges.bytes.ts';
-import { instanceOf, memoryOf, type WasmExports } from '../../../wasm/instance.ts';
+import { instanceOf, memoryOf, newSeed, type WasmExports } from '../../../wasm/instance.ts';
 import { behindBlanks } from '../../known/elements.ts';
 
 /** The first bytes of the memory are its own. */
@@ -74,7 +73,7 @@ interface Exports extends WasmExports {
 /** A name is the canonical text of `{title, type}`; its place is that in the order of all names of a catalog, by title, then type. */
 export class EdgeKernel {
   readonly #exports = instanceOf<Exports>(EDGES, {});
-  readonly #seed = randomFillSync(new Int32Array(2)) as unknown as readonly [number, number];
+  readonly #seed = newSeed();
   readonly #window: number;
   readonly #codes: number;
   readonly #text: number;
@@ -134,8 +133,7 @@ export class EdgeKernel {
     let end = this.#names;
     for (const chunk of chunks) end += this.#bytes.write(chunk, end, encoding);
     this.#bytes.fill(0, end, end + SLACK);
-    const [low, high] = this.#seed;
-    this.#exports.beginNames(low, high, count, known, order, spare, heads, table, slots);
+    this.#exports.beginNames(...this.#seed, count, known, order, spare, heads, table, slots);
     const form = this.#exports.readNames(this.#names, end);
     this.#count = count;
     this.#isSortable = isAscii && form === PLAIN;

@@ -6,7 +6,7 @@
 
 import { JsonError, parseJsonDocument } from '../../../json/parse.ts';
 import { storedText } from '../../../json/stored.ts';
-import { instanceOf, memoryOf, putTens, type WasmExports } from '../../../wasm/instance.ts';
+import { instanceOf, memoryOf, newSeed, putTens, type WasmExports } from '../../../wasm/instance.ts';
 import { LISTS } from '../../../wasm/lists.bytes.ts';
 import { minuteAt, strictTimeAt } from '../../command/validate.ts';
 
@@ -82,6 +82,7 @@ interface ReadList {
 }
 
 interface Exports extends WasmExports {
+  setSeed(low: number, high: number): void;
   read(
     reader: number,
     start: number,
@@ -124,6 +125,7 @@ export class ListKernel {
       time: (start: number, end: number) => strictTimeAt(this.#bytes, start, end) ?? Number.NaN,
       minute: (start: number, end: number) => minuteAt(this.#bytes, start, end) ?? Number.NaN,
     });
+    this.#exports.setSeed(...newSeed());
     this.#bytes = memoryOf(this.#exports, PAYLOAD_START);
     putTens(this.#bytes);
   }
