@@ -1,4 +1,4 @@
-// What damage of the command log means for who opens the log: whether all that stood there is applied.
+// What damage of the command log means to whoever opens it: whether all commands that stood there are applied.
 
 import { isGone, messageOf } from '../reason.ts';
 import { diskFiles } from './files.ts';
@@ -10,7 +10,7 @@ import { StreamCorrupt } from './stream.ts';
 const LOG_ADVICE =
   'restore a backup; without one move the folder inbox away, and lose what was not applied (docs/backup.md)';
 
-/** Why the log is not to be opened, with what to do; null: nothing is lost. `positions`: of all partitions, flushed. */
+/** Why the log must not be opened, and what to do about it; null: nothing is lost. `positions`: of all partitions, flushed. */
 export function refusalFor(damage: Damage, positions: readonly number[]): StreamCorrupt | null {
   if (isApplied(damage, positions)) return null;
   const { error, from, to } = damage;
@@ -24,8 +24,9 @@ export const nothingLost = ({ from, to }: Damage): string =>
   `nothing is lost, as all commands of seq ${from} to ${to} are applied`;
 
 /**
- * Whether every command that may have been there is applied. What all partitions have passed is, and stays so; and so is what one has come to. The
- * latter counts only at the end, which is cut off: a later start would not find these positions any more.
+ * Whether every command that may have been there is applied: one that all partitions have passed, or that one of them stands at. The latter
+ * counts only at the end of the log, which is cut off now. A stretch before it would be met again by a later start, which finds the partition
+ * at another command.
  */
 function isApplied({ from, to, isLast }: Damage, positions: readonly number[]): boolean {
   for (let seq = Math.max(from, Math.min(...positions) + 1); seq <= to; seq++) {
@@ -35,13 +36,14 @@ function isApplied({ from, to, isLast }: Damage, positions: readonly number[]): 
 }
 
 /**
- * What is damaged in the log in `dir`, with file and offset, and what an opening does about it; or which file a newer version wrote. Empty: nothing.
- * `positions`: of all partitions, 0 where one is not known; as they were before. Changes nothing. Rejects when the log cannot be read.
+ * What is damaged in the log in `dir`, with file and offset, and what a start would do about it; or which file a newer version wrote. Empty:
+ * nothing is wrong. `positions`: of all partitions, read before this is called; 0 for one that is not known. Changes nothing. Rejects when the
+ * log cannot be read.
  */
 export const checkLog = (dir: string, positions: readonly number[]): Promise<readonly string[]> =>
   foundTwice(() => problemsOf(dir, positions));
 
-/** What `find` finds twice in a row: a log that is written meanwhile may look damaged where it goes on, and not any more a moment later. */
+/** What `find` finds twice in a row: a log that is being written may look damaged at its end, and whole a moment later. */
 export async function foundTwice(find: () => Promise<readonly string[]>): Promise<readonly string[]> {
   let before: string | null = null;
   for (;;) {

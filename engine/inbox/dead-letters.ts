@@ -55,7 +55,7 @@ export interface DeadLetterCount {
 }
 
 const TEMPORARY = '.tmp-';
-/** Longest step, in milliseconds, in which file systems tell times of change. */
+/** File systems tell the times of changes in steps of this many milliseconds at most. */
 const TIME_STEP_MS = 2000;
 
 /** Whether a file is one that is being written: it gets its name when it is complete. */
@@ -103,8 +103,8 @@ export class DeadLetters {
   }
 
   /**
-   * Tells whether letters have come or gone: the same text as before, and none has. null: something has changed just now (epoch ms),
-   * and the next change might be told as the same time.
+   * Tells whether letters have come or gone: none has while the text is the same. `now`: epoch ms. null: something has changed so lately that
+   * a further change might get the same time.
    */
   async state(now: number): Promise<string | null> {
     const times = [];

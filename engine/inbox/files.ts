@@ -11,8 +11,8 @@ const { O_CREAT, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = constants;
 const OPEN_FLAGS = { r: O_RDONLY, 'r+': O_RDWR, 'wx+': O_RDWR | O_CREAT | O_EXCL };
 
 /**
- * Linux makes a write durable within the call that writes. Two calls are twice the way through the thread pool, and in between
- * the main thread's turn has to come: on a busy machine that takes as long as the disk.
+ * On Linux a write is durable when its call returns. A sync of its own would go through the thread pool once more, after a turn of the main
+ * thread's event loop: on a busy machine that takes as long as the disk does.
  */
 async function openDurably(path: string, flags: keyof typeof OPEN_FLAGS): Promise<LogFile> {
   if (process.platform === 'linux') return open(path, OPEN_FLAGS[flags] | O_DSYNC, 0o600);

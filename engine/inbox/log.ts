@@ -55,7 +55,7 @@ const SEGMENT_SIZE_MAX = 32 << 20;
 const GROUP_SIZE_MAX = 8 << 20;
 /** Keeps one writev below what systems take in a call. */
 const GROUP_RECORDS_MAX = 500;
-/** The disk does what it is told: bytes that are cut off are gone. After any other failure that is not sure. */
+/** After these failures the disk still does what it is told, and bytes that are cut off are gone. After any other that is not sure. */
 const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 interface Append {
@@ -74,8 +74,8 @@ interface LogStats {
 }
 
 /**
- * Opens the log, or begins one. Where damage is passed over and there is no room for the segment that is to go on, it is in trouble and delivers
- * what it has. Rejects with StreamCorrupt, NewerSegment, and what the system said.
+ * Opens the log, or begins one. Where damage is passed over and the new segment that this takes cannot be made, the log is in trouble, and
+ * delivers what it has. Rejects with StreamCorrupt, NewerSegment, or what the system said.
  */
 export async function openLog(options: LogOptions): Promise<CommandLog> {
   const files = options.files ?? diskFiles;
@@ -90,7 +90,7 @@ export async function openLog(options: LogOptions): Promise<CommandLog> {
 
 /**
  * Reads every segment, cuts off what does not count of the last one, and removes files of no use. Throws StreamCorrupt where commands are lost
- * that not every partition has, and NewerSegment; nothing is changed then.
+ * that are not known to be applied, or NewerSegment; nothing is changed then.
  */
 async function openSegments(options: LogOptions, files: LogFileSystem): Promise<ReadSegments> {
   const { dir, seqAfter, log } = options;
@@ -365,7 +365,7 @@ export class CommandLog implements CommandStream {
   }
 }
 
-/** What stands behind the records need not be looked at when the log is opened again, and nothing of it is taken for one that was torn. */
+/** Cuts off what stands behind the records: it is not looked at when the log is opened again, and not taken for a record that was torn. */
 async function cutOff({ file, size }: Segment): Promise<void> {
   try {
     if (file === null || (await file.stat()).size <= size) return;

@@ -66,11 +66,11 @@ export interface ReadSegments {
   readonly records: readonly StreamRecord[];
   /** In the order of the log. */
   readonly damages: readonly Damage[];
-  /** Files of no use: they never held a record, or their header is damaged. */
+  /** Files without a header that can be read. */
   readonly useless: readonly string[];
-  /** Why the last file, one of those, is not taken for damaged: there is not more than a header in it; null: it is not so. */
+  /** What is wrong with the last file where it is one of those, and not taken for damaged as there is no more than a header in it; else null. */
   readonly unbegun: StreamCorrupt | null;
-  /** What is left of records behind the last one does not count; null: nothing is. */
+  /** What is wrong where the last record ends: what is left there of others does not count; null: nothing is left. */
   readonly tail: StreamCorrupt | null;
 }
 
@@ -88,7 +88,7 @@ interface Found {
   readonly segment: Segment | null;
   /** Why it is none. */
   readonly problem: string | null;
-  /** It may never have been one: neither records nor the next segment are written before the header is durable. */
+  /** It may never have become one: no record, and no further segment, is written before the header is durable. */
   readonly isUnbegun: boolean;
 }
 

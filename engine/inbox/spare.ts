@@ -1,11 +1,11 @@
-// The file of a segment of the command log that goes is kept for the next one: a durable write over blocks that a file has already takes half
-// the time of one that makes it longer. What stands behind the records of a segment may therefore be of an earlier one; it has another salt.
+// The file of a segment that the command log needs no more is kept for the next one: a durable write over blocks that a file has already takes
+// half the time of one that makes it longer. So behind the records of a segment may stand those of an earlier one, which have another salt.
 
 import { type LogFile, type LogFileSystem, writeAll } from './files.ts';
 import { encodeSegmentHeader, type SegmentHeader } from './record.ts';
 import type { Segment } from './segments.ts';
 
-/** Such a file is called like the segment that it was, and so. */
+/** What stands in its name behind that of the segment that it was. */
 const SPARE = '.spare';
 
 export const isSpare = (name: string): boolean => name.endsWith(SPARE);
@@ -20,7 +20,7 @@ export class SpareFile {
   readonly #files: LogFileSystem;
   readonly #segmentSizeMax: number;
   #spare: Spare | null = null;
-  /** Is to be the spare one: until its name is gone for good, a power failure makes it the segment again that it was. */
+  /** Becomes the spare one once its old name is gone for good: until then a power failure makes it the segment again that it was. */
   #leaving: Spare | null = null;
 
   constructor(files: LogFileSystem, segmentSizeMax: number) {
@@ -29,8 +29,8 @@ export class SpareFile {
   }
 
   /**
-   * Keeps the file of a segment that is not needed any more, if it is worth it: whether it has lost its name. When that is durable, call `settle`;
-   * when it cannot be made so, `forget`.
+   * Keeps the file of a segment that is not needed any more, if that is worth it. True: it has lost its name as a segment; call `settle` once
+   * that is durable, or `forget` when it cannot be made so.
    */
   async keep(segment: Segment): Promise<boolean> {
     const { file, size } = segment;
@@ -62,7 +62,7 @@ export class SpareFile {
     this.#leaving = null;
   }
 
-  /** The file as the segment of that path and header, null when there is none, or when it cannot be. */
+  /** The spare file as the segment of that path and header; null when there is none, or when it cannot become that. */
   async as(path: string, header: SegmentHeader): Promise<LogFile | null> {
     const spare = this.#spare;
     if (spare === null) return null;
@@ -84,7 +84,7 @@ export class SpareFile {
     if (spare !== null) await this.#remove(spare);
   }
 
-  /** What cannot be removed is, when the log is opened again. */
+  /** What cannot be removed now is removed when the log is opened again. */
   async #remove({ file, path }: Spare): Promise<void> {
     await file.close().catch(() => {});
     await this.#files.remove(path).catch(() => {});

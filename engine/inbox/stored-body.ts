@@ -1,5 +1,5 @@
-// The way from the command log to whoever applies commands: where a stored command is, as plain data that any thread of the process can
-// read by. Bodies themselves do not travel: they were written a moment ago, and the system still has their pages.
+// How whoever applies commands gets at their bodies: from the command log, by plain data that says where a stored command is and that any thread
+// of the process can use. Bodies themselves do not travel: they were written a moment ago, and the system still has their pages.
 
 import { crc32 } from '../crc32.ts';
 import { readFullySync } from '../read-fully.ts';
