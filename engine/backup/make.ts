@@ -3,8 +3,8 @@
 // Each partition is copied as one LMDB snapshot. The command log is copied last, so that it reaches beyond every partition's
 // position; what a partition's copy lacks is replayed from it. Segments that the server removes in the meantime are still
 // needed for that, so they are held by hard links from the start: whatever was acknowledged when the backup began is in it.
-// A command that moves between partitions may be in the one's copy not yet, and in the other's not any more: while there is a
-// folder of such links that is being looked after, the server keeps it in the one that it came from (`isBackedUp`).
+// A command that moves from one partition to another could miss both copies: it had not come to the one when that was copied, and had left the
+// other. So while somebody looks after such a folder of links, the server keeps the command in the partition that it came from (`isBackedUp`).
 //
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
@@ -38,7 +38,7 @@ interface BackupOptions {
   readonly target: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Has to remove them when a signal ends the process, too. */
+  /** Must remove what is left also when a signal ends the process. */
   readonly withoutLeftovers: Leftovers;
   /** Partitions done, of how many. */
   readonly onProgress: (done: number, total: number) => void;
@@ -46,7 +46,7 @@ interface BackupOptions {
 
 /** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
 const HOLD_MS = 200;
-/** A folder of links that was not looked after for so many milliseconds was left by a process that is gone. */
+/** Nobody looks after a folder of links whose time is further away than that: it was left by a process that is gone. */
 const LEFT_MS = 60_000;
 
 /** Whether a backup of the data directory may be on its way; true also when that cannot be found out. `now`: epoch milliseconds. */
@@ -180,15 +180,15 @@ async function whileHeld<T>(inbox: string, held: string, now: () => number, work
   return result;
 }
 
-/** Copies the segments in `held`. What the server meanwhile writes goes to the newest, if to any of them. */
+/** Copies the segments in `held`. The server may still be writing to the newest of them. */
 async function copyLog(held: string, to: string): Promise<void> {
   const newest = (await readdir(held)).sort().at(-1);
   await copyFolder(held, to, (from, copy) => (basename(from) === newest ? copyGrowing : copyWritable)(from, copy));
 }
 
 /**
- * Copies a segment that may be written to. A copy can have passed a place before a group was written there and have a later group all the same, which looks
- * like damage. The former was durable before the latter was written, so the next copy has it: what is damaged there again is damaged in the log.
+ * Copies a segment that may be written to. A copy can lack a group that was written when it had passed its place, and have the next one: that
+ * looks like damage. The former was durable before the latter was written, so a second copy has both; where that is damaged, too, the log is.
  */
 async function copyGrowing(from: string, to: string): Promise<void> {
   await foundTwice(async () => {

@@ -27,7 +27,7 @@ export const MANIFEST_NAME = 'backup.json';
 /** Whether the folder is a backup as it was made. */
 export const isBackup = (folder: string): boolean => existsSync(join(folder, MANIFEST_NAME));
 
-/** What a folder lacks of the backup that its `backup.json` tells of, and what is not as it was; none when it is no backup, or whole. */
+/** What is missing or changed in a folder that is a backup, one line each; none when it is whole, or no backup. */
 export async function problemsOfBackup(folder: string): Promise<string[]> {
   if (!isBackup(folder)) return [];
   try {

@@ -21,11 +21,11 @@ import { copyFolder, copyWritable, digestOf, type Leftovers, syncTree } from './
 interface RestoreOptions {
   readonly source: string;
   readonly data: string;
-  /** Has to remove them when a signal ends the process, too. */
+  /** Must remove what is left also when a signal ends the process. */
   readonly withoutLeftovers: Leftovers;
 }
 
-/** Whether nobody misses a thing of that name when a store comes to lie beside it: what the root of a file system has, and hidden files. */
+/** Whether a store may come to lie beside a thing of that name: what the root of a file system has, and hidden files. */
 const isPassedOver = (name: string): boolean => name === 'lost+found' || name.startsWith('.');
 
 /** Puts a backup back to `data`, which must not exist or be empty. On failure nothing is left there. */
@@ -46,7 +46,7 @@ export async function restore({ source, data, withoutLeftovers }: RestoreOptions
     const isMissing = !existsSync(folder) && manifest.positions[slot] !== 0;
     if (isMissing) throw new BackupFailed(`${source} is incomplete: ${basename(folder)} is missing`);
   }
-  // A folder that is there stays: it may be a mount point or what a link leads to, and the one above it somebody else's.
+  // A folder that is there stays: it may be a mount point, or what a link leads to, and the one above it may be somebody else's.
   const stays = existsSync(data);
   const id = randomUUID().slice(0, 8);
   const part = stays ? join(data, `restore-${id}`) : `${data}.part-${id}`;

@@ -15,7 +15,7 @@ export type Leftovers = <T>(paths: readonly string[], work: () => Promise<T>) =>
 
 type Copy = (from: string, to: string) => Promise<void>;
 
-/** `copy`: what is done with each file. */
+/** Makes the folder `to` and copies into it what is in `from`, if there is such a folder: each file with `copy`. */
 export async function copyFolder(from: string, to: string, copy: Copy): Promise<void> {
   if (isBelow(to, from)) throw new BackupFailed(`${to} lies in ${from}, which is to be copied`);
   makeDirectory(to);
@@ -37,7 +37,7 @@ export function realPath(path: string): string {
   return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));
 }
 
-/** A backup may be kept read-only; what is put back is for the server to write. */
+/** Copies a file so that it can be written to: a backup may be kept read-only, and the server writes to what is put back. */
 export async function copyWritable(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   await chmod(to, 0o600);
@@ -57,7 +57,7 @@ export async function digestOf(path: string): Promise<string> {
 /** At a time. */
 const READ_BYTES = 1 << 20;
 
-/** A running server removes files, of dead letters for example: what has gone need not be in the copy. */
+/** Copies a file, unless it is gone: a running server removes some, of dead letters for example, and these need not be in the copy. */
 export async function copyIfThere(from: string, to: string): Promise<void> {
   try {
     await copyWritable(from, to);
@@ -87,7 +87,7 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Does the work for each item, for so many at the same time. Rejects with the first failure once nothing is at work any more. */
+/** Does the work for each item, for `most` of them at the same time. After a failure none is begun; rejects with it once nothing is at work any more. */
 async function eachOf<Item>(items: readonly Item[], most: number, work: (item: Item) => Promise<void>): Promise<void> {
   const left = items.values();
   const failures: unknown[] = [];

@@ -50,7 +50,7 @@ export function expireNodes(partition: Partition, { now, ttl }: NodeTtl): Sweep 
   };
 }
 
-/** Producer times only count; a node whose facts are set never to expire stays, as does one whose setting is recent. */
+/** Only producer times count. A node whose facts are set never to expire is not silent, nor is one whose setting is recent. */
 function isSilent(node: NodeRecord, horizon: number): boolean {
   if (node.expiresFacts === false) return false;
   return (
@@ -95,7 +95,7 @@ export function purgeNodes(partition: Partition, { now, ttl, limit }: NodeTtl & 
   };
 }
 
-/** The next nodes to purge from `from` on, so many at most; `next` is where to go on, 0 when all have been looked at. */
+/** The next nodes to purge from `from` on, `max` of them at most; `next` is where to go on, 0 when all have been looked at. */
 function inactiveSince(
   horizon: number,
   partition: Partition,
@@ -145,7 +145,7 @@ interface Room {
   reports: number;
 }
 
-/** Deletes the node, or so many of its superseded reports as there is room for; whether the node is gone. */
+/** Deletes the node, or as many of its superseded reports as there is room for; whether the node is gone. */
 function removeNode(batch: Batch, id: NodeId, record: NodeRecord, room: Room): boolean {
   const latest = record.latestReport?.reportId ?? 0;
   // The latest one, and one more than may go, to know that there is one.

@@ -14,7 +14,7 @@ import { NODES_ALL } from '../store/records/tables.ts';
 import type { View } from '../store/view.ts';
 import { LOOKED_AT_MAX, type StepResult, type Sweep } from './sweep.ts';
 
-/** Packages of no node: there are none, they leave with their last node. */
+/** Packages that no node has: there are none, as they go with their last node. */
 export function gcPackages(): Sweep {
   return { step: () => ({ changed: 0, done: true }) };
 }
@@ -71,7 +71,7 @@ function dropUsedByNodes(view: View, unused: Set<string>, from: NodeId): NodeId 
   return -1;
 }
 
-/** The same with the reports from `from` on, for those that came before their kinds were counted. */
+/** The same with the reports from `from` on; for stores that do not count the kinds of all of them. */
 function dropUsedByReports(view: View, unused: Set<string>, from: ReportId): ReportId {
   const ids = [...view.partition.tables.report.getKeys({ start: from, limit: LOOKED_AT_MAX + 1, ...view.options })];
   for (const id of ids.slice(0, LOOKED_AT_MAX)) drop(unused, view.reports.get(id)?.environment ?? null);
@@ -98,8 +98,8 @@ export function gcFactPaths(partition: Partition): Sweep {
 }
 
 /**
- * A type that a path had once may linger as long as the path does. First all facts are looked at, then the registry, and before each part of
- * that the facts that have come since; a body that goes meanwhile keeps its paths until the next sweep.
+ * First all facts are looked at; then the registry, part by part, and before each part the facts that have come since. The paths of a body that
+ * goes meanwhile stay until the next sweep, and a type that a path once had may stay as long as the path.
  */
 function gcPaths(partition: Partition): Sweep {
   const facts = new PathsOfFacts(partition);
@@ -136,7 +136,7 @@ class PathsOfFacts {
   readonly live = new Set<string>();
   readonly #partition: Partition;
   #round = -1;
-  /** Where to go on: below `#end` they were there when the round was first met. */
+  /** Where to go on among those that were there when the round was first met: these have ids below `#end`. */
   #from: ItemId = 0;
   #end: ItemId = 0;
   /** Facts that came since then have ids from here on. */
@@ -146,7 +146,7 @@ class PathsOfFacts {
     this.#partition = partition;
   }
 
-  /** Looks at a bounded number of those that the snapshot has; false: others are left. */
+  /** Looks at a bounded number of the facts that the snapshot has; false: others are left. */
   look(view: View): boolean {
     const { facts, state } = view;
     const next = state.nextItem[FACTS.name] ?? 1;
@@ -182,7 +182,7 @@ class PathsOfFacts {
   }
 }
 
-/** Names whose keys do not hold all of them keep their ids. */
+/** Ids of names that no fact has. A name that is too long for its key, which then does not tell it, keeps its id. */
 function gcNames(partition: Partition): Sweep {
   let from: Buffer = Buffer.alloc(1);
   return {
