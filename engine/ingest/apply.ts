@@ -35,9 +35,8 @@ class Stored implements Recollection {
 }
 
 /**
- * About how many bytes of content a batch brings, for `Partition.write`. What gzip says of sizes is believed up to that of the
- * largest command; how much one command alone is, nobody need believe before it has been decoded (workers/actor/engine-host.ts): damaged ones must not
- * hold back a partition.
+ * About how many bytes of content a batch brings, for `Partition.write`. What gzip says of sizes is believed up to the size of the largest
+ * command. One command alone is decoded before this is asked (workers/actor/engine-host.ts): a damaged one must not hold back a partition.
  */
 export function batchSize(commands: readonly QueuedCommand[], { decompressedMax }: IngestSettings): number {
   let size = 0;
@@ -51,8 +50,8 @@ type Prepared =
   | { readonly kind: 'settled'; readonly outcome: ApplyOutcome };
 
 /**
- * Decodes a command for the batch that it is to be applied to. What is decoded lasts until the next one is: parts of it lie in
- * memory that is used again.
+ * Decodes a command for the batch that it is to be applied to. The result is good until the next command is decoded: parts of it lie in memory
+ * that is used again.
  */
 export function prepare(batch: Batch, command: QueuedCommand, settings: IngestSettings): Prepared {
   const { seq } = command;

@@ -38,10 +38,10 @@ export function recordOfCertname(batch: Batch, certname: string): NodeRecord | u
   return id === 0 ? undefined : recordOf(batch, id);
 }
 
-/** What an older command comes to: nothing is stored of it. */
+/** The outcome of a command that is older than what is stored: nothing is stored of it. */
 export const STALE: Applied = { detail: 'stale', hash: null, unchanged: false };
 
-/** The same of one that brings data, which shows all the same that the node is there. */
+/** The same of a command that brings data: it shows all the same that the node is there. */
 export function applyStale(
   batch: Batch,
   { certname, producerTimestamp }: { readonly certname: string; readonly producerTimestamp: number },

@@ -20,7 +20,7 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   const recall = (ref: BodyRef) => batch.resources.recall(ref);
   const contents = unchanged ? null : measured('resource-hashes', () => command.contents(recall));
   if (contents !== null) assertStorable(contents.refusal);
-  // Those of a catalog with the stored one's hash are stored.
+  // Edges that are those of the stored catalog are stored already.
   const hasEdges = stored !== null && command.edgesOf === stored.hash;
   const edges = contents === null || hasEdges ? null : contents.edges();
   const id = activate(batch, certname, producerTimestamp);
@@ -78,7 +78,7 @@ function itemOf(batch: Batch, { item, body, ref }: DecodedResource): ItemId {
   return item !== 0 ? item : batch.resources.intern(body as ResourceBody, ref).id;
 }
 
-/** The resource with `file` and `line` as they are stored for the node, where the command does not mention them. */
+/** The resource; what the command does not mention of its `file` and `line` is as it is stored for the node. */
 function completed(batch: Batch, resource: DecodedResource, index: number, kept: StoredResources): ItemId {
   if (kept.has(resource.item, index)) return resource.item;
   const stored = kept.find(resource.type, resource.title);
@@ -95,7 +95,7 @@ class StoredResources {
   readonly #batch: Batch;
   readonly #before: Uint32Array;
   readonly #next: CatalogContents['resources'];
-  /** Catalogs of a node are alike: those that the new one has not at the same place. */
+  /** Catalogs of a node are alike: only those that the new one does not have at the same place. */
   readonly #elsewhere = new Set<ItemId>();
   #byName: Map<string, ItemId> | null = null;
 

@@ -42,7 +42,7 @@ function pathsRefusal(facts: readonly DecodedFact[]): string | null {
   return `fact ${excerpt(name)}: the paths of its leaves take too many bytes: they are too many, or nested too deeply.`;
 }
 
-/** Memory of the list of one factset after the other, and what is known of the one before. */
+/** Used for one factset after the other: the list that is written, and what is known of the node's last one. */
 const pairsOfFacts = new Ids();
 const ownFacts = new OwnFacts();
 
@@ -68,5 +68,5 @@ function itemOf(batch: Batch, fact: DecodedFact, nameId: number): ItemId {
   return id;
 }
 
-/** As far as its paths tell it: that a string is one. */
+/** The value, as far as its paths depend on it: of a string only that it is one. */
 const typedValue = ({ json, value }: DecodedFact): JsonValue => json ?? (value.startsWith('"') ? '' : parseJson(value));

@@ -5,7 +5,7 @@ import { crc32 } from '../../crc32.ts';
 import { CommandFailure } from './errors.ts';
 import type { BodyInflater } from './inflater.ts';
 
-/** Largest output buffer allocated on the word of the size field alone; larger outputs grow in chunks of this size. */
+/** Largest output buffer that is allocated because of the size field alone; larger outputs grow in chunks of this size. */
 const CHUNK_MAX = 4 * 1024 * 1024;
 const CHUNK_MIN = 16 * 1024;
 
@@ -27,7 +27,7 @@ export function payloadBytes(
   }
   const headerSize = gzipHeaderSize(bytes);
   if (headerSize === 0) throw new CommandFailure('not-gzip', 'The body is labelled gzip but is not in gzip format.');
-  // With a body of one member one buffer of the right size will do.
+  // Of a body of one member this is the payload's size, and one buffer of that size will do.
   const sizeField = sizeFieldOf(bytes);
   const isFirstEmpty = bytes[headerSize] === 3 && bytes[headerSize + 1] === 0;
   const isPossible = sizeField <= Math.min(sizeMax, bytes.length * DEFLATE_RATIO_MAX);

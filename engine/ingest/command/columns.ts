@@ -12,13 +12,13 @@ export class Columns {
   #describe: (item: never) => string = () => '';
   #item: object | null = null;
 
-  /** From here on it is about that item, one of many, which a refusal names. */
+  /** What follows is about this item, one of many: a refusal names it. */
   about<T extends object>(item: T, describe: (item: T) => string): void {
     this.#item = item;
     this.#describe = describe;
   }
 
-  /** From here on it is about the command as a whole. */
+  /** What follows is about the command as a whole. */
   aboutAll(): void {
     this.#item = null;
   }

@@ -27,7 +27,7 @@ class TextHash {
   #size = 0;
   #pending = '';
   #encoding: 'latin1' | 'utf8' = 'utf8';
-  /** Of the parts before; null while all of the text fits: one hash without a state costs less. */
+  /** Of the parts that were hashed; null while all of the text fits: one call that hashes all of it costs less. */
   #hash: Hash | null = null;
 
   /** Begins a text, whatever became of the one before; `isAscii`: all that will be added is in ASCII. */
@@ -65,7 +65,7 @@ class TextHash {
     return this.#hash === null ? sha1(this.#bytes.subarray(0, this.#size)) : this.#part().digest('hex');
   }
 
-  /** Makes room for so many bytes: what is there is hashed if it must be. False for more than there can be. */
+  /** Makes room for so many bytes; what is there is hashed first if it must be. False: there is no room for so many at all. */
   #makeRoom(count: number): boolean {
     if (this.#size + count > SCRATCH_SIZE) this.#part();
     return count <= SCRATCH_SIZE;
@@ -233,7 +233,7 @@ export function inputsHash(certname: string, inputs: readonly (readonly [string,
   return sha1(text);
 }
 
-/** So many are put in order by hand faster than by a sort. */
+/** Up to so many tags are put in order faster by insertion than by a sort. */
 const FEW_TAGS = 64;
 
 function sortedTags(tags: readonly string[]): string[] {

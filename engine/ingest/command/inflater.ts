@@ -28,12 +28,12 @@ export interface BodyInflater {
   inflate(body: Uint8Array, size: number): Buffer | null;
 }
 
-/** What stays for good. */
+/** Bounds of the memory that stays for good. */
 const SIZE_MAX = 1 << 20;
 const SIZE_MIN = 128 << 10;
 /** Larger payloads have memory of their own. */
 const LARGE_MAX = 64 << 20;
-/** Memory for large payloads stays so long after the last one: each of its pages that the system gives anew is a fault. */
+/** Memory for large payloads stays so long after the last one: each page that the system has to give anew costs a fault. */
 const LARGE_KEPT_MS = 5000;
 /** Room for zlib to see that there is no more. */
 const SLACK = 64;

@@ -1,5 +1,5 @@
 // How long parts of a command's way take, for the timers that PuppetDB has of them. The engine has no clock of its own: the
-// thread that runs it gives it one. Without, nothing is measured.
+// thread that runs it lends it one. Without a clock nothing is measured.
 
 /** Timers of the storage group (spec/operations.md 8.4), and one histogram: resources that a catalog changed. */
 export type Part = 'resource-hashes' | 'catalog-hash' | 'add-resources' | 'add-edges' | 'catalog-volitilty';

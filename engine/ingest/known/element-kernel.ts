@@ -70,8 +70,8 @@ interface Exports extends WasmExports {
 }
 
 /**
- * One instance, with memory of its own for the texts of remembered elements. An element has a number, of the young ones or of the old
- * ones; below 0: none. Of the present element of the last walk it is told what was found.
+ * One instance, with memory of its own for the texts of remembered elements. A remembered element has a number, among the young ones or among
+ * the old ones; below 0: it has none. What is asked of an element is asked of the present one (`select`) of the last walk.
  */
 export class ElementKernel {
   readonly #exports: Exports;
@@ -117,7 +117,7 @@ export class ElementKernel {
     this.#other = this.#exports.otherStart();
   }
 
-  /** A list begins in whose texts a mark stands for the literal of the certname; null: none does. False: it is too long for that. */
+  /** A list begins. In the texts of its elements a mark stands for the literal of the certname (null: nothing does). False: that is too long. */
   begin(certname: string | null): boolean {
     this.#exports.beginList();
     if (certname === this.#name) return true;
@@ -141,8 +141,8 @@ export class ElementKernel {
   }
 
   /**
-   * Reads elements of a list that goes on from `from` to `last`: how many; below 0: these are none. `place` says where reading goes on;
-   * behind `last` when the list has been read. 0: an element is too long.
+   * Reads elements of a list, of which `from` to `last` are left, and tells how many; 0: the next one is too long; below 0: what is there is none.
+   * `place` says where reading goes on: behind `last` when the list has been read.
    */
   walk(list: Uint8Array, from: number, last: number): number {
     const size = Math.min(last - from, WINDOW_SIZE);
@@ -156,7 +156,7 @@ export class ElementKernel {
     return this.#exports.place();
   }
 
-  /** How many elements the last walk looked for: what it moved is moved, also where it came to nothing. */
+  /** How many elements the last walk looked for. Old ones that it found are young again, also where the walk came to nothing. */
   get lookedFor(): number {
     return this.#exports.lookedFor();
   }
@@ -170,12 +170,12 @@ export class ElementKernel {
     return this.#found[this.#index * FOUND_WORDS + word]!;
   }
 
-  /** Of the present element among the young ones. */
+  /** Its number among the young ones. */
   get number(): number {
     return this.#word(NUMBER);
   }
 
-  /** Among the old ones, of which it was until now. */
+  /** The number that it had among the old ones until now. */
   get before(): number {
     return this.#word(BEFORE);
   }
@@ -230,7 +230,7 @@ export class ElementKernel {
     return this.#textAt(this.#text, this.#resource[TEXT_SIZE]!);
   }
 
-  /** Its characters, then start and end of values (RESOURCE_PLACES; 0 and 0: it has none), until the next one. */
+  /** Of the last `resource`, until the next one: its characters, then start and end of values (RESOURCE_PLACES; 0 and 0: there is none). */
   get resourcePlaces(): Int32Array {
     return this.#resource;
   }
@@ -254,7 +254,7 @@ export class ElementKernel {
     return this.#exports.fact(this.#index) === 0 ? null : this.#textAt(this.#text, this.#resource[TEXT_SIZE]!);
   }
 
-  /** Its name. As the value, a text of its own: V8 keeps the whole text for a part of it. */
+  /** Name of the last `fact`. It is a text of its own, as the value is: for a part of a text V8 keeps the whole. */
   get factName(): string {
     return this.#textAt(this.#text + 1, this.#resource[FACT_NAME_SIZE]! - 2);
   }

@@ -25,10 +25,10 @@ type ElementReader<T> = (kernel: ElementKernel, isKept: boolean) => ReadElement<
 type Recall<T> = ((kernel: ElementKernel) => T | null) | null;
 
 /**
- * Values of elements by their text, the least recently used half dropped when what they take exceeds a number of bytes.
+ * Values of elements by their text. When what they take exceeds a number of bytes, the half that was used least recently is dropped.
  *
- * An element is remembered when it comes for the second time: a part of every list is of one node only, and would take the
- * place of what others have in common.
+ * An element is remembered when it comes for the second time: a part of every list belongs to one node only, and would take the place of what
+ * nodes have in common.
  */
 export class ElementMemo<T> {
   readonly #bytesMax: number;
@@ -45,10 +45,10 @@ export class ElementMemo<T> {
   }
 
   /**
-   * The values of the elements of a JSON list or map (UTF-8, with its brackets), in whose texts OWN_NAME stands for the certname. `read`
-   * is asked for elements that are not remembered, and told whether they may be. `recall` is asked before: what it knows (null: nothing)
-   * never is remembered. Null when the bytes have not that form, when `read` gives null, and where nothing can be remembered, or not with
-   * so long a certname.
+   * The values of the elements of a JSON list or map (UTF-8, with its brackets). In their texts OWN_NAME stands for the certname. `recall` is
+   * asked for elements that are not remembered; what it knows (null: nothing) is not remembered here. Then `read` is asked, and told whether
+   * the value may be remembered. Null when the bytes do not have that form, when `read` gives null, where nothing can be remembered, and when
+   * the certname is too long.
    */
   values(
     list: Uint8Array,
@@ -129,9 +129,9 @@ export class ElementMemo<T> {
 
 /** What an entry costs beside its text and value. */
 const ENTRY_BYTES = 112;
-/** About as many sighted texts as there can be entries. */
+/** So that about as many texts are sighted as there can be entries. */
 const SIGHTED_PER_BYTES = 1024;
-/** Of what is remembered. */
+/** Of the memory for elements. */
 const SHARE_OF_TEXTS = 0.5;
 
 /**

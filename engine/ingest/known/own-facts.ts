@@ -1,5 +1,5 @@
-// Facts that came with a node's last factset and that it has copies of (store/records/copies.ts): most of them no other node has, so they are
-// not remembered by their texts, and most of them come again.
+// Facts of a node's last factset that it has copies of (store/records/copies.ts). Most of them no other node has, so they are not remembered by
+// their texts; and most of them come again.
 
 import type { Batch } from '../../store/batch.ts';
 import { Scratch } from '../../store/file/lmdb.ts';
@@ -8,10 +8,10 @@ import { FACT, StoredFact } from '../../store/records/bodies.ts';
 import { Copies } from '../../store/records/copies.ts';
 import type { ItemId, NodeId } from '../../store/records/records.ts';
 
-/** Name ids that are passed over to find one: factsets of a node are alike, and what is new in one is not there at all. */
+/** So many name ids are passed over to find one: factsets of a node are alike, and a name that is new is not there at all. */
 const SKIPPED_MAX = 64;
 
-/** Of one node after the other. Facts are asked for in the order of its list, as far as it has them. */
+/** For one node after the other. Its facts are to be asked for in the order of its list. */
 export class OwnFacts {
   readonly #pairs = new Ids();
   readonly #copies = new Copies();

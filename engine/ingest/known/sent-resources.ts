@@ -1,5 +1,5 @@
-// Resources that a node sent with its last catalog, known by a digest of the text they came as. A part of every catalog is of one
-// node only, and of thousands of nodes too much to be remembered in memory: what such a text says is read from the body.
+// Resources that a node sent with its last catalog, known by a digest of the text they came as. A part of every catalog belongs to one node only,
+// which for thousands of nodes is too much to be kept in memory: what such a text says is read from the stored body.
 
 import type { Batch } from '../../store/batch.ts';
 import type { RecordReader } from '../../store/items/dictionary-view.ts';
@@ -10,7 +10,7 @@ import type { StoredResource } from '../../store/records/bodies.ts';
 /** A resource as it is stored. */
 export interface SentResource {
   readonly ref: BodyRef;
-  /** What the text says beside what every resource does: GIVEN. */
+  /** Which of the fields that may be left out the text has: GIVEN. */
   readonly given: number;
   /** The body, until the next one is looked for. */
   record(): StoredResource;

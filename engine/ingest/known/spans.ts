@@ -5,7 +5,7 @@
 //   {"certname":"a", ... "resources":[ part 0 ],"edges":[ part 1 ],"job_id":null}
 //   rest:  {"certname":"a", ... "resources":"@0","edges":"@1","job_id":null}
 //
-// Where a part ends is guessed, unless it is read on the way; what makes the cut right is checked: the rest parses as one
+// Where a part ends is guessed, unless it is read on the way. Whether the guess was right is checked: the rest parses as one
 // document whose top-level keys hold exactly the place-holders, and each part parses as one document. Then putting the parts
 // back gives the original's value, whatever the guess was based on.
 
@@ -73,7 +73,10 @@ const OPENING: Readonly<Record<PartKind, number>> = { list: 0x5b, map: 0x7b };
 
 /** In which order the parts came last time: clients keep to one. */
 const orders = new WeakMap<PartKinds, readonly string[]>();
-/** By which share (as a power of two) of its size, and by how many bytes beside, a part may have shrunk to be found at once. */
+/**
+ * A part may have shrunk since the last time, by a share of its size (this power of two) and by so many bytes: behind that the next one is
+ * looked for.
+ */
 const SHRINKS = 4;
 const SLACK = 1024;
 

@@ -1,5 +1,5 @@
-// How the commands of one name are read: a row for each of them, in the module that knows its payloads. decode.ts has the table of them.
-// Payloads are of the latest version and conform to the wire table where there is one: they are objects then.
+// How commands are read: a reader for each name, in the module that knows its payloads; decode.ts has the table of them. Payloads are of the
+// latest version, and conform to the wire table where there is one: then they are objects.
 
 import type { CommandFormat } from '../../../schemas/commands/format.ts';
 import type { Fingerprints } from '../../fingerprint.ts';
@@ -18,7 +18,7 @@ export type DecodeSettings = Pick<
   'factsBlocklist' | 'factsBlocklistType' | 'decompressedMax' | 'inflater' | 'fingerprints'
 >;
 
-/** What is stored of nodes that helps to know again what they send. Says nothing that the payloads would not. */
+/** What is stored of nodes and helps to know again what they send. It says nothing that the payloads do not. */
 export interface Recollection {
   /** Text of the memo (spans.ts) of that kind that the certname has. */
   memo(kind: MemoKind, certname: string): string | undefined;
@@ -30,7 +30,7 @@ export interface Recollection {
 export const UNBOUNDED_DEPTH: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
 
 /**
- * Walks the members that are dropped, as nobody else does: nesting is bounded in them, too. `depth`: how many containers enclose each of
+ * Walks the members that are dropped, which nobody else does: nesting is bounded in them, too. `depth`: how many containers enclose each of
  * them. Throws JsonError.
  */
 export function boundDropped(sent: JsonObject, known: ReadonlySet<string>, depth: number): void {
@@ -55,13 +55,13 @@ export interface PartsReader<C extends RememberedCommand = RememberedCommand> {
   /** Where a node's memo of them is. */
   readonly memo: MemoKind;
   readonly kinds: PartKinds;
-  /** What besides the parts decides the hash. Keys of the payload may have been named otherwise when it was sent. */
+  /** What besides the parts decides the hash. `payload` is upgraded: its keys may have been named otherwise when it was sent. */
   contextOf(payload: JsonObject, settings: DecodeSettings): string;
   /** The parts, which are empty here, led to the hash the last time. `whole` makes the command of all of the payload. */
   known(payload: JsonObject, received: number, hash: string, whole: () => C): C;
   /**
-   * Element by element (elements.ts); null when that is not possible. Where something seems to be wrong with the payload it is null, too, or
-   * throws: the whole payload tells. `last`: what is remembered of the certname's last payload.
+   * The command from the parts, which are read element by element (elements.ts). Null when that is not possible. Where something seems to be
+   * wrong it gives null or throws: the whole payload tells what it is. `last`: what is remembered of the certname's last payload.
    */
   read(
     payload: JsonObject,

@@ -12,7 +12,7 @@ import { TextMemo } from '../../known/text-memo.ts';
 import { type PlacedResource, placesOf, type ReadResources, type ResourcePlaces } from './catalog-resources.ts';
 import { describeSpec, invalid, isOwn, specOf } from './read-resource.ts';
 
-/** What is remembered in a thread may take, in bytes. */
+/** What the groups remembered in a thread may take, in bytes. */
 const GROUP_MEMO_BYTES = 6 * 1024 * 1024;
 /** What a remembered group takes: a fixed part, and a multiple of its text. */
 const GROUP_BYTES = 300;

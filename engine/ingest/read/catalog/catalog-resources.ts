@@ -25,12 +25,12 @@ const RESOURCE_MEMO_BYTES = 12 * 1024 * 1024;
 const RESOURCE_BYTES = 700;
 const RESOURCE_TEXTS = 1;
 
-/** As they are in each catalog, but for the tag of those that have their own. */
+/** As they are in any catalog: without the certname, where that is among the tags. */
 const knownResources = new ElementMemo<PlacedResource>(RESOURCE_MEMO_BYTES);
 
 /**
- * `sent`: JSON with its brackets; `stored`: what the node had before. Null when it is no list of maps, or when the certname cannot be taken out
- * of the tags: only the whole payload says what comes of it.
+ * The resources of a list (`sent`: JSON with its brackets), as they were sent. `stored`: what the node had before. Null when it is no list of
+ * maps, or when the certname cannot be put among the tags again: only the whole payload says what comes of it.
  */
 export function resourcesOfList(
   sent: Buffer,
@@ -57,7 +57,7 @@ export function resourcesOfList(
 
 /** Reads elements of one list that the memory has not. */
 class ListElements {
-  /** What is remembered from now on, as it was sent: it is stored next. */
+  /** What was sent of the resources that are remembered from now on: they are stored next. */
   readonly fresh = new Map<PlacedResource, Sent>();
   readonly #certname: string;
   readonly #stored: ResourceMemory | null;
@@ -69,7 +69,7 @@ class ListElements {
     this.#stored = stored;
   }
 
-  /** What the node had before; null: nothing of that text. */
+  /** The resource that the node had before as the same text; null: it had none. */
   readonly recall = (kernel: ElementKernel): PlacedResource | null => {
     const digest = kernel.digest();
     this.#digest = digest;
@@ -87,7 +87,7 @@ class ListElements {
   readonly read = (kernel: ElementKernel, isKept: boolean): ReadElement<PlacedResource> | null =>
     this.#readPlain(kernel, isKept) ?? this.#readParsed(kernel, isKept);
 
-  /** Null when something in it is unusual, or it is no JSON. */
+  /** Null when something in the element is unusual, or it is no JSON. */
   #readPlain(kernel: ElementKernel, isKept: boolean): ReadElement<PlacedResource> | null {
     const isTagLeftOut = isKept && kernel.names === 1;
     const text = kernel.resource(isTagLeftOut);
@@ -123,14 +123,14 @@ class ListElements {
   }
 }
 
-/** With which letters of a certname can be spelled. */
+/** Escapes that a certname, or a part of one, can be spelled with. */
 export const ESCAPES = /\\[u/]/;
 
-/** Where the certname is mentioned but among the tags, the resource is of one node only. */
+/** Whether the resource may be remembered for other nodes: the certname is mentioned nowhere but among its tags. */
 const isSharedBy = (kernel: ElementKernel, isKept: boolean, own: boolean): boolean =>
   isKept && kernel.names === (own ? 1 : 0);
 
-/** What is of one node is of hardly any other: it is not remembered, however often it comes. */
+/** A resource of one node, which hardly any other has: it is not remembered, however often it comes. */
 const ofOneNode = (resource: ReadResource, digest: string): PlacedResource => ({
   resource,
   own: false,
@@ -174,7 +174,7 @@ export interface PlacedResource {
   readonly text: string;
   /** What was sent, where this catalog is the first that the resource is remembered of. */
   readonly sent: Sent | null;
-  /** Of the text it came as, where that is not remembered: by it the resource is known when it comes again. */
+  /** Digest of the text it came as, where that is not remembered: by it the resource is known when it comes again. */
   readonly digest: string | null;
 }
 

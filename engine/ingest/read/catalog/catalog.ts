@@ -77,7 +77,7 @@ function catalogCommand(
   };
 }
 
-/** Others are dropped. */
+/** Other members are dropped. */
 const KNOWN_KEYS: ReadonlySet<string> = new Set((REPLACE_CATALOG.table as WireTable).fields.map(({ name }) => name));
 
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */
@@ -93,9 +93,8 @@ function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
 }
 
 /**
- * The same from the bytes of the two lists: elements known from other nodes or runs, or stored, are not parsed again, edges are read by the
- * names of resources, and not at all when the whole layout is known. Null when a part is not a JSON list; then the whole payload says what is
- * wrong with it.
+ * The same from the bytes of the two lists. Elements that are known from other nodes or runs, or stored, are not parsed again; edges are read by
+ * the names of resources, and not at all when the whole layout is known. Null when a part is not a JSON list: the whole payload says what is wrong.
  */
 function decodeCatalogParts(
   payload: JsonObject,
@@ -143,7 +142,7 @@ function readLists(list: readonly PlacedResource[], sent: SentEdges, certname: s
   return read;
 }
 
-/** What is unusual in names and edges, or wrong. */
+/** The same by way of values, for names and edges that are unusual, or wrong. */
 function readUnusual(list: readonly PlacedResource[], sent: Buffer): OrderedLists | null {
   const edges = parseElement(textOf(sent));
   return Array.isArray(edges) ? readValues(list, edges) : null;
@@ -206,7 +205,7 @@ function decodedResource(
   };
 }
 
-/** By what the resource is known when it comes again: by its text, where the body says all that this does. */
+/** By what the resource is known when it comes again: by the digest of its text, if the body says all that the text does. */
 function knownBy({ digest, resource }: PlacedResource, body: ResourceBody | null): DecodedResource['known'] {
   if (digest === null || (body !== null && !isTextOf(resource, body))) return null;
   return { digest, flags: resource.given };
@@ -258,7 +257,7 @@ function parametersText(parameters: JsonObject, columns: Columns): string {
 const identityText = (value: JsonValue | undefined): string =>
   typeof value === 'string' ? quote(value) : canonicalK(value ?? null);
 
-/** What is false names no resource. */
+/** A column with a name of the resource: false is none. */
 function nameColumn(value: JsonValue | undefined, name: string, columns: Columns): string {
   if (value === false) columns.refuse(`${name} is no text.`);
   return columnText(value, name, columns);
@@ -276,7 +275,7 @@ function columnText(value: JsonValue | undefined, name: string, columns: Columns
   return text.startsWith('"') ? text.slice(1, -1) : text;
 }
 
-/** As texts, 5 and "5" are the same title after all. */
+/** Notes names that only become the same when they are stored: as texts 5 and "5" are one title. */
 function checkDistinct(list: readonly PlacedResource[], resources: readonly DecodedResource[], columns: Columns): void {
   if (list.every(({ resource: { title, type } }) => typeof title === 'string' && typeof type === 'string')) return;
   const seen = new Set<string>();

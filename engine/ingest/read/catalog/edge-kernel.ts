@@ -140,7 +140,7 @@ export class EdgeKernel {
     return form !== UNUSUAL;
   }
 
-  /** By place, which of the names stands there; null: they have other characters than ASCII, or escapes, and whoever asks must find it out. */
+  /** By place, which of the names stands there; null: they have other characters than ASCII, or escapes, and the caller has to sort them. */
   order(): Uint32Array | null {
     if (!this.#isSortable) return null;
     this.#exports.sortNames();

@@ -6,7 +6,7 @@ import { RELATIONSHIP_TEXTS, type ReadEdges, sortDistinct, specsOf } from './cat
 import { ordered, orderOf, type PlacedResource, type ReadResources } from './catalog-resources.ts';
 import { EdgeKernel } from './edge-kernel.ts';
 
-/** A catalog is read after the other. */
+/** One is enough: one catalog is read after the other. */
 const kernels = new KernelPool(() => new EdgeKernel(RELATIONSHIP_TEXTS), 1);
 
 /** The lists of a catalog. */
@@ -45,7 +45,7 @@ function readWith(kernel: EdgeKernel, list: readonly PlacedResource[], sent: Uin
 
 const isAscii = ({ resource }: PlacedResource): boolean => resource.isAscii;
 
-/** The canonical text of edges, which is made while it is written: once. */
+/** The canonical text of edges. It is made while it is written, so it can be written once. */
 class NamedTexts implements ListText {
   #kernel: EdgeKernel | null;
   readonly #codes: Float64Array;

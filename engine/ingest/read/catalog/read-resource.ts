@@ -100,7 +100,8 @@ const givenIn = ({ file, line, parameters }: JsonObject): number =>
   (parameters === undefined ? 0 : GIVEN.parameters);
 
 /**
- * The kernel's plain resource, that canonical text; null where a field is unusual after all. `keepsSent`: it has what was sent as its source.
+ * The kernel's present element, a plain resource of that canonical text; null where a field is unusual after all. `keepsSent`: what was sent
+ * becomes the resource's source.
  */
 export function readPlain(
   text: string,
@@ -132,7 +133,7 @@ const endOf = (places: Int32Array, value: PlacedValue): number => places[RESOURC
 const valueAt = (text: string, places: Int32Array, value: PlacedValue): string =>
   text.slice(startOf(places, value), endOf(places, value));
 
-/** Of longer texts parts are copied: V8 keeps the whole text for a part of it, which may be kept long after it, with the edges. */
+/** Parts of longer texts are copied: for a part V8 keeps the whole text, and titles may be kept long after it, with the edges. */
 const SLICED_MAX = 1000;
 
 const partOf = (text: string, start: number, end: number): string =>
@@ -181,7 +182,7 @@ export function asStored(sent: SentResource, element: string, certname: string):
   return makeResource(type, record.string(RESOURCE.title) as string, given, element, tags, written, ref);
 }
 
-/** Whether `asStored` makes the resource of that body: there are values and spellings that a body does not keep. */
+/** Whether `asStored` would make the resource again of that body: there are values and spellings that a body does not keep. */
 export function isTextOf(resource: ReadResource, body: ResourceBody): boolean {
   const { source, text, parametersStart, parametersEnd } = resource;
   if (source === null || source instanceof PlainParts) return true;
@@ -273,7 +274,7 @@ function writeResource({ exported, file, line, parameters, tags, title, type }: 
   return { text, isAscii: isAscii(text), parametersStart, parametersEnd, tagsStart, tagsEnd };
 }
 
-/** Others are dropped. */
+/** Other members are dropped. */
 const KNOWN_KEYS: ReadonlySet<string> = new Set('type title exported file line parameters tags'.split(' '));
 
 /** Distinct, in the order in which they are stored. */
@@ -307,7 +308,7 @@ function readTags(resource: JsonObject): readonly string[] {
   return tagOrder(tags as readonly string[]);
 }
 
-/** Of a list of strings without escapes; null when one is none. */
+/** The tags of a list of strings without escapes; null when one of them is none. */
 function goodTagsOf(list: string): readonly string[] | null {
   if (list === '[]') return [];
   const tags = list.slice(2, -2).split('","');

@@ -64,7 +64,7 @@ export interface KernelEvents {
   readonly rows: readonly { readonly event: number | null; readonly resource: number | null }[];
 }
 
-/** Events that were put down while their list was read, as long as nothing more is read. */
+/** Events that were put down while their list was read; good until more is read. */
 interface ReadEvents {
   readonly count: number;
   /** Epoch ms, 0 without events. */
@@ -74,7 +74,7 @@ interface ReadEvents {
   readonly columns: Buffer;
 }
 
-/** A list that was read, as long as nothing more is. */
+/** A list that was read; good until more is read. */
 interface ReadList {
   readonly packed: Buffer;
   /** The place behind it. */
@@ -143,7 +143,7 @@ export class ListKernel {
     this.#end = end;
   }
 
-  /** The list that begins at that place of the payload, as long as no other is read; null when there is none in the plain form. */
+  /** The list that begins at that place of the payload, good until another is read; null when there is none in the plain form. */
   read(maps: KernelMaps, place: number): ReadList | null {
     const reader = this.#readers.get(maps) ?? this.#layOutList(maps);
     const made = this.#texts + this.#region;

@@ -132,7 +132,7 @@ const PART_COUNT = Object.keys(PARTS).length;
 
 const NOTHING = Buffer.alloc(0);
 
-/** With the lists apart, of which `resources` is parsed where its events need it; null when that is not possible. */
+/** From the bytes, with the lists apart: of these only `resources` is parsed, and only where its events need it. Null when that is not possible. */
 function decodeReportBytes(payload: Buffer, received: number, fingerprints: Fingerprints): ReportCommand | null {
   if (!isUtf8(payload)) return null;
   const source = new ListSource(payload);

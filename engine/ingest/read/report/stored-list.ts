@@ -33,7 +33,7 @@ export function shapeOf(table: WireTable): ListShape {
 /** Of this thread. */
 let kernel: ListKernel | null = null;
 
-/** A payload whose lists are read, as long as no other is. */
+/** A payload whose lists are read. It is good until another one is made. */
 export class ListSource {
   /** Null: nothing can be read of so much, or there is no memory for it. */
   readonly #kernel: ListKernel | null;
