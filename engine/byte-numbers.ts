@@ -4,7 +4,7 @@
 import { isSameAt, wordsOf } from './bytes.ts';
 
 const SLOTS_FIRST = 1024;
-/** More are given up when the texts are. */
+/** A larger table is given up when the texts are forgotten. */
 const SLOTS_KEPT = 1 << 14;
 const BYTES_FIRST = 1 << 14;
 
@@ -44,8 +44,8 @@ export class ByteNumbers {
   }
 
   /**
-   * The number of the text from `start` to `end`. `guess`: the number it may well have, of those that there are, which is looked at
-   * first; below 0: none is known.
+   * The number of the text from `start` to `end`. `guess`: a number that there is and that the text may well have: it is looked at first;
+   * below 0: none is known.
    */
   of(source: Uint8Array, start: number, end: number, guess = -1): number {
     if (source !== this.#source) {

@@ -1,5 +1,5 @@
-// Bytes kept by small numbers, one behind the other in one piece of memory: an array for each would take V8 longer to make than its
-// bytes to copy, and most of the memory.
+// Bytes kept by small numbers, one behind the other in one piece of memory: to make an array for each would take V8 longer than to copy its
+// bytes, and such arrays would take most of the memory.
 
 import { ByteWriter } from './bytes.ts';
 
@@ -9,7 +9,7 @@ const PAGE_MASK = (1 << PAGE_BITS) - 1;
 export const PAGE_BYTES = 8 << PAGE_BITS;
 
 export class BytesById {
-  /** Only appended to: who reads in its bytes may do so for long, whatever is kept meanwhile. */
+  /** Only appended to: its bytes can be read for long, whatever is kept meanwhile. */
   #out: ByteWriter | null = null;
   readonly #pages: (Uint32Array | undefined)[] = [];
 

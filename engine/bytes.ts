@@ -17,7 +17,7 @@ const WORD = 4;
 const NOTHING = new Uint8Array(0);
 const NO_MEMORY = Buffer.alloc(0);
 
-/** Memory that is lent in turn. What is new costs a page fault for every 4 KB that is written to it, and collections. */
+/** Memory that is lent again and again: new memory costs a page fault for every 4 KB that is written to it, and collections. */
 export class SpareMemory {
   readonly #idle: Buffer[] = [];
   readonly #countMax: number;
@@ -126,7 +126,7 @@ export class ByteWriter {
     this.length = 0;
   }
 
-  /** Makes room for `count` more bytes, for who writes them to `bytes` and counts them in `length` himself. */
+  /** Makes room for `count` more bytes, for a caller that writes them to `bytes` and adds them to `length` itself. */
   room(count: number): Buffer {
     if (this.length + count > this.bytes.length) this.#reserve(count);
     return this.bytes;

@@ -44,7 +44,7 @@ export function textOf(value: JsonValue): string {
   return typeof value === 'string' ? value : printClojure(value);
 }
 
-/** Whether there is nothing but what Java calls white space: the separators of ASCII are, spaces that do not break are not. */
+/** Whether the text is nothing but what Java calls white space: the separators of ASCII are that, spaces that do not break are not. */
 export const isBlank = (text: string): boolean => !/[^\t-\r\u001c-\u001f\p{Z}]|[\u00a0\u2007\u202f]/u.test(text);
 
 const INT_MIN = -(2n ** 31n);

@@ -1,5 +1,5 @@
-// Directories as the program makes them. Node's own recursive form goes round for ever where the system says of a new name that
-// it is not there (below /proc for example), so this one walks by itself.
+// Directories as the program makes them. Node's own recursive form never ends where the system says of a new name that it is not
+// there (below /proc for example), so this one walks by itself.
 
 import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';

@@ -1,10 +1,10 @@
 // Fingerprints of the large parts of payloads, to know them again: GMAC, which is AES-GCM with nothing to encrypt (NIST SP 800-38D).
 // Beyond a few kilobytes it takes a third to a quarter of the time of SHA-1.
 //
-// A key makes it hard to find two texts with one fingerprint: among those of 1 MB any two have the same with a probability
-// below 2^-110, whoever chose them, as long as neither the key nor fingerprints are seen outside. What is the same for all to see, an
-// identity hash or the digest of a body, is a SHA-1. All fingerprints of a key are made with one nonce, since equal bytes must
-// have equal ones: this is no way to sign anything.
+// A key makes it hard to find two texts with one fingerprint: any two of 1 MB have the same with a probability below 2^-110, whoever
+// chose them, as long as neither the key nor fingerprints are seen outside. What others may see, an identity hash or the digest of
+// a body, is a SHA-1. All fingerprints of a key are made with one nonce, since equal bytes must have equal ones: so nothing can be
+// signed with them.
 
 import { createCipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 

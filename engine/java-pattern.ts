@@ -25,7 +25,7 @@ export function javaPattern(source: string): JavaPattern {
   }
 }
 
-/** Java takes needless backslashes before what is no letter, as JavaScript does only without its flag `u`. */
+/** As JavaScript's. Java takes needless backslashes before what is no letter, which JavaScript does only without its flag `u`. */
 function scripted(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'u');
@@ -82,7 +82,7 @@ const LETTERS: Readonly<Record<string, Ranges>> = {
 const PARTS =
   /\\Q(?<quoted>.*?)(?:\\E|$)|\\(?:(?<property>[pP])\{(?<name>\w+)\}|u(?<unit>[\da-fA-F]{4})|x(?:\{(?<code>[\da-fA-F]{1,6})\}|(?<byte>[\da-fA-F]{2}))|0(?<octal>[0-3]?[0-7]{1,2})|(?<letter>.))|(?<open>\[\^?\]?)|(?<odd>\(\?[a-zA-Z-]*[Uud][a-zA-Z-]*[:)]|\(\?P|\{,)|&&|\]/gs;
 
-/** The same pattern without what only Java knows. */
+/** The same pattern, what only Java knows spelled out. Throws SyntaxError for what cannot be. */
 function spelledOut(source: string): string {
   let inClass = false;
   return source.replaceAll(PARTS, (part: string, ...rest: unknown[]) => {

@@ -1,4 +1,4 @@
-// What would lie at a place if numbers were in order, without putting them in order.
+// Which of many numbers would lie at a place if they were in order, without putting them in order.
 
 /**
  * The number that has so many before it in ascending order. Moves the numbers: those before that place are at most as large afterwards, those

@@ -1,6 +1,6 @@
 // What went wrong, for people.
 
-/** What was thrown says of itself. Anything may have been thrown. */
+/** The message of what was thrown, which may be anything. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Whether the system says that there is no such file. */
@@ -25,7 +25,7 @@ export function fileAndReason(error: unknown): string {
 export const stackOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
 
-/** The same where it may be that nothing did: null. */
+/** The same of a failure; null when there was none. */
 export const failureText = (failure: unknown): string | null => (failure === null ? null : stackOf(failure));
 
 /** The places that a stack names, without what was thrown. */

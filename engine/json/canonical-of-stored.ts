@@ -1,5 +1,5 @@
 // From stored text to canonical text (order K) without a value in between. The two differ in the order of keys and in how decimals
-// are spelled; what is the same in both is cut out.
+// are spelled; what is the same in both is taken over as it stands.
 
 import { CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, OPEN_MAP, POINT, QUOTE } from './ascii.ts';
 import { canonicalK, compareK } from './canonical.ts';

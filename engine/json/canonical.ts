@@ -24,7 +24,7 @@ function refuseDeep(): never {
   throw tooDeep();
 }
 
-/** The text without white space. `left`: so many containers may stand within each other; `deep` gives what stands for those that are deeper. */
+/** The text without white space. `left`: how deep containers may be nested; `deep` gives what stands for those that are nested deeper. */
 export function compactText(
   value: JsonValue,
   keysOf: (object: JsonObject) => readonly string[],

@@ -1,5 +1,5 @@
-// How a value that is stored as JSON text compares with another one, as far as the bytes tell without making a value of them: by their kinds, and
-// of texts by the bytes themselves, as the order of UTF-8 is that of the characters (compare.ts).
+// How a value that is stored as JSON text compares with another one, as far as the bytes tell without a value being made of them: by the kinds,
+// and for texts by the bytes, as the order of UTF-8 is that of the characters (compare.ts).
 
 import { bytesOf } from '../bytes.ts';
 import { BACKSLASH, CLOSE_LIST, FALSE, NULL, OPEN_LIST, OPEN_MAP, QUOTE, TRUE } from './ascii.ts';
@@ -9,7 +9,7 @@ import { isArray, type JsonKind, type JsonValue, kindOf } from './value.ts';
 /** What the bytes do not tell. */
 const UNKNOWN = Number.NaN;
 
-/** Places in the order: of the kinds by their ranks, with room for true behind false; `NULL_LAST`: of a null that comes behind all. */
+/** Places in the order: those of kinds are twice their ranks, so that true has one behind false. `NULL_LAST`: of a null that comes behind all. */
 const EMPTY_LIST = -1;
 const placeOfKind = (kind: JsonKind): number => 2 * RANK[kind];
 const NULL_FIRST = placeOfKind('null');
@@ -74,7 +74,7 @@ function placeAt(bytes: Uint8Array, start: number, placeOfNull: number): number 
   }
 }
 
-/** An escape stands for another character than its own. */
+/** Byte by byte. An escape stands for another character than its own: where one differs, the bytes do not tell. */
 function compareTexts(bytes: Uint8Array, start: number, end: number, plain: Uint8Array): number {
   const size = end - start;
   const length = Math.min(size, plain.length);

@@ -13,7 +13,7 @@ export interface JsonLimits {
   readonly stringLength: number;
   /** Characters in one number. */
   readonly numberLength: number;
-  /** Elements and members of all containers together. Texts of no more than `stringLength` units, of which half can be values, are not counted. */
+  /** Elements and members of all containers together. They are not counted in texts of up to `stringLength` units: half as many values fit. */
   readonly values: number;
 }
 
@@ -126,8 +126,8 @@ export function parseJsonPrefix(
 }
 
 /**
- * Called for each member with the offset of its value. Returns the offset behind the value when it has read it itself, or a
- * walk that gives it; 0 to have it checked and passed over.
+ * Called for each member with the offset of its value. Returns the offset behind the value if it has read that itself, or a walk that
+ * returns it; 0: the value is to be checked and passed over.
  */
 export type MemberVisitor = (name: string, start: number) => number | Generator<void, number>;
 

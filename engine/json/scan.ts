@@ -1,4 +1,4 @@
-// Finds its way in JSON as it is stored, without making values of it: UTF-8, compact, valid (stored.ts). What is passed over
+// Finds its way in JSON as it is stored (UTF-8, compact, valid: stored.ts), without making values of it. What is passed over
 // costs a look at each byte.
 
 import { copyOf } from '../bytes.ts';
@@ -80,7 +80,7 @@ export interface Key {
 
 export const keyOf = (text: string): Key => ({ text, bytes: Buffer.from(text, 'utf8') });
 
-/** Keys come again and again: the last one of each hash. */
+/** Keys come again and again: the last one that was read of each hash is kept. */
 const KNOWN_KEYS = 256;
 const KNOWN_KEY_MAX = 40;
 const knownKeys: (Key | undefined)[] = Array.from({ length: KNOWN_KEYS }, () => undefined);
@@ -114,7 +114,10 @@ export function memberAt(bytes: Buffer, start: number, end: number, key: Key): n
   return -1;
 }
 
-/** Whether `test` is true for a member of the object at `start`, if there is one. The member's key ends in front of the colon before its value. */
+/**
+ * Whether `test` is true for a member of the object at `start`, if there is an object. `test` is told where the member's key begins (it ends
+ * before the colon), and where the value begins and ends.
+ */
 export function someMember(
   bytes: Buffer,
   start: number,
@@ -144,7 +147,10 @@ export function elementAt(bytes: Uint8Array, start: number, end: number, index: 
   return at;
 }
 
-/** Whether all keys from that one on are longer than the key, as they are stored. Of a key with escapes, or beyond ASCII, the bytes do not tell. */
+/**
+ * Whether the key there, and so all that are stored behind it, are longer than the key that is looked for. False also for one with escapes, or
+ * beyond ASCII, whose bytes do not tell.
+ */
 function isBehind(bytes: Buffer, start: number, end: number, key: Key): boolean {
   if (end - start - 2 <= key.bytes.length) return false;
   for (let at = start + 1; at < end - 1; at++) {

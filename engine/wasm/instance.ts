@@ -13,7 +13,7 @@ interface WasmApi {
 }
 // Not among the types of Node 20; undefined where V8 is told to make no code.
 const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: WasmApi };
-/** By their bytes, for the instances of a thread; null: this machine cannot run it. */
+/** Modules by their bytes (base64), for all instances of a thread; null: this machine cannot run it. */
 const modules = new Map<string, object | null>();
 const PAGE = 64 << 10;
 
@@ -38,14 +38,14 @@ function moduleOf(bytes: string): object | null {
   return module;
 }
 
-/** The memory of an instance, with room for so many bytes; what was taken from it before is detached. Throws RangeError without room. */
+/** The memory of an instance, grown to `size` bytes at least: then buffers that were taken before are detached. Throws RangeError without room. */
 export function memoryOf({ memory }: WasmExports, size: number): Buffer {
   const missing = size - memory.buffer.byteLength;
   if (missing > 0) memory.grow(Math.ceil(missing / PAGE) + 1);
   return Buffer.from(memory.buffer);
 }
 
-/** What that makes of an instance; null where there is no WebAssembly, or no memory for it. */
+/** What `make` gives; null where there is no WebAssembly, or no memory for it. */
 export function whereThereIsRoom<T>(make: () => T): T | null {
   try {
     return make();

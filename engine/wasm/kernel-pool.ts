@@ -10,7 +10,7 @@ export class KernelPool<K> {
   readonly #count: number;
   readonly #kernels: K[] = [];
 
-  /** `count`: so many are kept, as many as a thread's queries, or commands, may want at once without having to make one. */
+  /** `count`: how many are kept while nobody uses them: as many as a thread's queries, or commands, are to have at once without making one. */
   constructor(make: () => K, count: number) {
     this.#make = make;
     this.#count = count;
@@ -21,7 +21,7 @@ export class KernelPool<K> {
     return whereThereIsRoom(() => begin(this.#kernels.pop() ?? this.#make()));
   }
 
-  /** Whoever took it needs it no more. Those that are never given back are collected. `bytes`: its memory. */
+  /** Whoever took the kernel needs it no more. One that is never given back is collected. `bytes`: the size of its memory. */
   give(kernel: K, bytes: number): void {
     if (bytes <= KEPT_BYTES_MAX && this.#kernels.length < this.#count) this.#kernels.push(kernel);
   }

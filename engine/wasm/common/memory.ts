@@ -78,7 +78,7 @@ export function hashOf(start: usize, size: usize, seed: u64): u64 {
   return mixed(mixed(hash, other), 0);
 }
 
-/** Of two numbers one: low bits reach the high ones by the product, high ones the low ones by the shift. */
+/** One number of two: low bits reach the high ones by the product, high ones the low ones by the shift. */
 export function mixed(hash: u64, value: u64): u64 {
   const product = (hash ^ value) * 0x1e3779b97f4a7d;
   return product ^ (product >> 32);

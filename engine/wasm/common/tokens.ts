@@ -1,4 +1,4 @@
-// Where tokens end. What a payload ends with ends each of them, so that none of these looks for the end of the payload.
+// Where tokens end. The zeros behind a payload end each of them, so that none of these looks for the end of the payload.
 
 import {
   BACKSLASH,
@@ -27,7 +27,7 @@ import {
   ZERO,
 } from './characters';
 
-/** `null`, `true`, `alse` and what stands before it, as words. */
+/** `null`, `true`, and `false` without its first letter, as words. */
 export const NULL_WORD: u32 = 0x6c6c756e;
 const TRUE_WORD: u32 = 0x65757274;
 const FALSE_WORD: u32 = 0x65736c61;
@@ -105,7 +105,7 @@ export function plainStringEnd(start: usize): usize {
   return load<u8>(end) === QUOTE ? end + 1 : 0;
 }
 
-/** What stands behind the backslash of an escape that is stored as it stands. */
+/** Whether that stands behind the backslash of an escape that is stored as it stands. */
 export function isShortEscape(code: u8): bool {
   return (
     code === QUOTE ||
@@ -118,7 +118,7 @@ export function isShortEscape(code: u8): bool {
   );
 }
 
-/** Behind a string with escapes; none of them names half a pair of characters by number. */
+/** Behind a string with any escapes but those that name half a pair of characters by number; 0 for another. */
 export function escapedStringEnd(start: usize): usize {
   if (load<u8>(start) !== QUOTE) return 0;
   let at = start + 1;

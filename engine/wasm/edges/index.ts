@@ -68,7 +68,7 @@ export function begin(
   textLimit = textEnd - SLACK;
 }
 
-/** Bytes of the window that `readEdges` has read: one more than there are behind the end of the list. */
+/** Bytes of the window that `readEdges` has read; one more than there are once the list has been read. */
 export let place: usize = 0;
 
 /**

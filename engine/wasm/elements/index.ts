@@ -106,7 +106,7 @@ let isBroken: bool = false;
 /** How many elements the last walk has looked for. */
 let noted: i32 = 0;
 
-/** Regions that the host laid out; of the texts each generation gets half. */
+/** Takes over the regions that the host laid out; each generation gets half of the one for texts. */
 export function begin(
   seedLow: u32,
   seedHigh: u32,
@@ -240,7 +240,7 @@ export function lookedFor(): i32 {
   return noted;
 }
 
-/** Where in the window reading goes on; one behind its end when the list has been read. */
+/** How far into the window reading goes on: one behind what was there when the list has been read. */
 export function place(): usize {
   return next - window;
 }

@@ -6,7 +6,7 @@ export const NUMBER: usize = 4;
 const PAGE: usize = 64 << 10;
 /** Addresses are multiples of it. */
 const STEP: usize = 16;
-/** Where memory ends at the latest. Twice a number below it has 32 bits. */
+/** Memory does not grow beyond it. Twice a number below it still has 32 bits. */
 const MEMORY_MAX: usize = 1 << 30;
 
 let next: usize = __heap_base;
