@@ -314,5 +314,12 @@ export const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ?
 export const sentText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 
+/** Shorter parts of texts V8 copies. */
+const SLICED_MIN = 13;
+
+/** The same text in memory of its own, to be kept: of a part of a larger text V8 keeps the whole. */
+export const ownText = (text: string): string =>
+  text.length < SLICED_MIN ? text : Buffer.from(text, 'utf8').toString('utf8');
+
 /** Bytes of a text that is written often. */
 export const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'utf8'));

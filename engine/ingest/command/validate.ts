@@ -2,6 +2,7 @@
 // payloads that do not) says why, in the style of the original's dead letters (spec/commands.md 3.0.2).
 
 import type { WireField, WireTable, WireType } from '../../../schemas/commands/format.ts';
+import { ownText } from '../../bytes.ts';
 import { POINT } from '../../json/ascii.ts';
 import { quote } from '../../json/canonical.ts';
 import { printJson } from '../../json/print.ts';
@@ -79,7 +80,7 @@ export function strictTime(text: string): number | null {
   if (time === undefined) {
     time = parseStrict(text);
     if (times.size >= TIMES_MAX) times.clear();
-    times.set(text, time);
+    times.set(ownText(text), time);
   }
   return time;
 }

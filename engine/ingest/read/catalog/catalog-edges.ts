@@ -8,6 +8,7 @@ import type { EdgeTarget } from '../../../store/records/records.ts';
 import type { DecodedEdges, DecodedResource } from '../../command/commands.ts';
 import { type ListText, Pieces } from '../../command/hashes.ts';
 import { excerpt } from '../../command/validate.ts';
+import { inOnePiece } from '../../known/elements.ts';
 import { TextMemo } from '../../known/text-memo.ts';
 import { type PlacedResource, placesOf, type ReadResources, type ResourcePlaces } from './catalog-resources.ts';
 import { describeSpec, invalid, isOwn, specOf } from './read-resource.ts';
@@ -194,7 +195,7 @@ export function edgeGroups(
     let group = knownGroups.get(text);
     if (group === undefined) {
       group = edgeGroup(codes.subarray(from, to), source, resources);
-      knownGroups.set(text, group, GROUP_BYTES + text.length * GROUP_TEXTS);
+      knownGroups.set(inOnePiece(text), group, GROUP_BYTES + text.length * GROUP_TEXTS);
     }
     groups.push(group);
     shared.push(isShared ? group : null);

@@ -2,6 +2,7 @@
 
 import { TAG_PATTERN } from '../../../../schemas/commands/catalog.ts';
 import { isEmpty } from '../../../../schemas/commands/format.ts';
+import { ownText } from '../../../bytes.ts';
 import { canonicalK } from '../../../json/canonical.ts';
 import { canonicalOfStored } from '../../../json/canonical-of-stored.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../json/value.ts';
@@ -80,7 +81,8 @@ export function readResource(sent: JsonValue, element: string | null, ownTag: st
   const all = readTags(sent);
   // A copy has no room to spare, as what was filtered or pushed has.
   const tags = ownTag === null ? all : all.filter((tag) => tag !== ownTag).slice();
-  const { exported, file, line, parameters, title, type } = sent;
+  const { exported, file, line, parameters } = sent;
+  const [type, title] = [keptName(sent['type']), keptName(sent['title'])];
   const written = writeResource({
     exported: canonicalField(exported),
     file: canonicalField(file),
@@ -93,6 +95,10 @@ export function readResource(sent: JsonValue, element: string | null, ownTag: st
   boundDropped(sent, KNOWN_KEYS, PARAMETERS_DEPTH);
   return makeResource(type, title, givenIn(sent), element ?? sent, tags, written, new BodyRef());
 }
+
+/** Names may be kept long after the payload that they are a part of, with the edges. */
+const keptName = (name: JsonValue | undefined): JsonValue | undefined =>
+  typeof name === 'string' ? ownText(name) : name;
 
 const givenIn = ({ file, line, parameters }: JsonObject): number =>
   (file === undefined ? 0 : GIVEN.file) |
@@ -291,8 +297,7 @@ function goodTag(tag: string): string | null {
   const known = goodTags.get(tag);
   if (known !== undefined) return known;
   if (!TAG_PATTERN.test(tag)) return null;
-  // A part of a text keeps all of it in memory.
-  const own = Buffer.from(tag).toString();
+  const own = ownText(tag);
   if (goodTags.size >= TAGS_MAX) goodTags.clear();
   goodTags.set(own, own);
   return own;
@@ -304,8 +309,7 @@ function readTags(resource: JsonObject): readonly string[] {
     if (tags !== null && isEmpty(tags)) return [];
     throw invalid(`{:resources [{:tags (not (sequential? ${excerpt(tags)}))}]}`);
   }
-  checkTags(resource, tags);
-  return tagOrder(tags as readonly string[]);
+  return tagOrder(tags.map((tag) => goodTagOf(resource, tag)));
 }
 
 /** The tags of a list of strings without escapes; null when one of them is none. */
@@ -320,15 +324,14 @@ function goodTagsOf(list: string): readonly string[] | null {
   return tags;
 }
 
-/** Throws CommandFailure when one is none. */
-function checkTags(resource: JsonObject, tags: readonly JsonValue[]): void {
-  for (let index = 0; index < tags.length; index++) {
-    const tag = tags[index] as JsonValue;
-    if (typeof tag === 'string' && goodTag(tag) !== null) continue;
-    const spec = describeSpec(resource['type'] ?? null, resource['title'] ?? null);
-    const shown = typeof tag === 'string' ? tag : excerpt(tag);
-    throw invalid(`Resource '${spec}' has an invalid tag '${shown}'. Tags must match the pattern ${TAG_PATTERN}.`);
-  }
+/** A tag of the resource, as `goodTag`. Throws CommandFailure when it is none. */
+function goodTagOf({ type = null, title = null }: JsonObject, tag: JsonValue): string {
+  const good = typeof tag === 'string' ? goodTag(tag) : null;
+  if (good !== null) return good;
+  const shown = typeof tag === 'string' ? tag : excerpt(tag);
+  throw invalid(
+    `Resource '${describeSpec(type, title)}' has an invalid tag '${shown}'. Tags must match the pattern ${TAG_PATTERN}.`,
+  );
 }
 
 export const invalid = (text: string): CommandFailure => new CommandFailure('invalid', text);
