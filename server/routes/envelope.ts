@@ -2,6 +2,7 @@
 // payload as the body, or one JSON body with everything (old clients). Pure functions over parameters and text; the
 // payload of the first form is never looked at here. Texts and their order are PuppetDB's (spec/commands.md 1.2-1.6).
 
+import { ownText } from '../../engine/bytes.ts';
 import { isBlank, printClojure, printRead, textOf } from '../../engine/clojure.ts';
 import type { FormValue } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
@@ -107,7 +108,7 @@ function* readBody(text: string): Generator<void, Body | null> {
     let end = yield* walkMembers(text, start, (name, at) => {
       if (name !== 'certname') return 0;
       const parsed = parseJsonPrefix(text, at);
-      certname = parsed.value;
+      certname = ownValue(parsed.value);
       return parsed.end;
     });
     if (end < 0) end = parseJsonPrefix(text, start).end;
@@ -121,7 +122,7 @@ function* readBody(text: string): Generator<void, Body | null> {
       return 0;
     }
     const { value, end } = parseJsonPrefix(text, start);
-    values.set(name, value);
+    values.set(name, ownValue(value));
     return end;
   };
   try {
@@ -131,6 +132,9 @@ function* readBody(text: string): Generator<void, Body | null> {
     throw error;
   }
 }
+
+/** A value for an envelope, which lives until its command is applied, and must not keep the body as long. */
+const ownValue = (value: JsonValue): JsonValue => (typeof value === 'string' ? ownText(value) : value);
 
 const isTruthy = (value: JsonValue): boolean => value !== null && value !== false;
 

@@ -9,6 +9,7 @@ import {
   isParameterForm,
   type SentEnvelope,
 } from '../../../server/routes/envelope.ts';
+import { collect } from '../../support/collect.ts';
 import { processorTime } from '../../support/processor-time.ts';
 
 const parameters = (query: string) => envelopeOfParameters(parseForm(query));
@@ -292,4 +293,21 @@ test('envelope: what is wrong with the one-body form', () => {
   const many = Array.from({ length: 150 }, (_, i) => `"m${i}":1`).join();
   const named = one(`"command":"replace facts","version":5,${many}`).match(/m\d+/g) ?? [];
   assert.ok(named.length > 50 && named.length <= 100, `${named.length} of many are named`);
+});
+
+test('envelope: one that was made of a large body does not keep the body', () => {
+  const large = 'x'.repeat(1 << 20);
+  const envelopes: SentEnvelope[] = [];
+  const read = (n: number): void => {
+    const payload = { certname: `web${n}.example.com`, large };
+    envelopes.push(readBody(JSON.stringify({ command: 'replace catalog', version: 9, payload })).envelope);
+  };
+  read(0);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 1; n <= 40; n++) read(n);
+  collect();
+  const kept = process.memoryUsage().heapUsed - before;
+  assert.ok(kept < 5 << 20, `${kept} bytes`);
+  assert.equal(envelopes.at(-1)?.certname, 'web40.example.com');
 });
