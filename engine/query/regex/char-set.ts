@@ -175,7 +175,8 @@ export class CharSet {
     this.ranges = mergeRanges(ranges);
     this.terms = isOutside ? [{ name: only.name, complement: false }] : terms;
     this.negated = negated !== isOutside;
-    this.#members = this.terms.map(membersOf);
+    // The same class may be named thousands of times.
+    this.#members = [...new Set(this.terms.map(membersOf))];
     this.source = this.#print(this.#members.map(({ source }) => source).join(''));
     this.ascii = new Uint8Array(ASCII_SIZE);
     for (let code = 0; code < ASCII_SIZE; code++) this.ascii[code] = this.#decide(code) ? 1 : 0;
@@ -223,11 +224,7 @@ export class CharSet {
   }
 
   #hasMember(code: number): boolean {
-    for (let i = 0; i < this.ranges.length; i += 2) {
-      if (code < (this.ranges[i] as number)) break;
-      if (code <= (this.ranges[i + 1] as number)) return true;
-    }
-    return this.#members.some((members) => members.has(code));
+    return isWithin(this.ranges, code) || this.#members.some((members) => members.has(code));
   }
 
   #print(members: string): string {
@@ -236,6 +233,18 @@ export class CharSet {
     if (single !== null) return codePointSource(single);
     return `[${this.negated ? '^' : ''}${rangesSource(this.ranges)}${members}]`;
   }
+}
+
+/** Whether one of the ranges, which are ascending and apart from each other, has the code. There may be thousands. */
+function isWithin(ranges: readonly number[], code: number): boolean {
+  let first = 0;
+  let end = ranges.length >> 1;
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (code > (ranges[middle * 2 + 1] as number)) first = middle + 1;
+    else end = middle;
+  }
+  return first * 2 < ranges.length && code >= (ranges[first * 2] as number);
 }
 
 function mergeRanges(all: readonly number[]): readonly number[] {
@@ -303,9 +312,17 @@ const ONE_UPPER: ReadonlyMap<number, number> = new Map(
 const toLower = (code: number): number => ONE_LOWER.get(code) ?? simpleCase(code, (text) => text.toLowerCase());
 const toUpper = (code: number): number => ONE_UPPER.get(code) ?? simpleCase(code, (text) => text.toUpperCase());
 
-/** Ranges of a range and of the upper and lower case forms of its members. */
-export function foldRange(low: number, high: number): number[] {
-  const ranges = [low, high];
+/** The ranges, and those of the upper and lower case forms of their members. */
+export function foldRanges(ranges: readonly number[]): readonly number[] {
+  // Merged first: ranges that overlap would have their members looked at again and again.
+  const merged = mergeRanges(ranges);
+  const folded = [...merged];
+  for (let i = 0; i < merged.length; i += 2) addCases(merged[i] as number, merged[i + 1] as number, folded);
+  return folded;
+}
+
+/** Adds the forms of a range's members that are outside of it. */
+function addCases(low: number, high: number, ranges: number[]): void {
   for (const [blockLow, blockHigh] of CASED_BLOCKS) {
     const end = Math.min(high, blockHigh);
     for (let code = Math.max(low, blockLow); code <= end; code++) {
@@ -315,7 +332,6 @@ export function foldRange(low: number, high: number): number[] {
       if (upper < low || upper > high) ranges.push(upper, upper);
     }
   }
-  return ranges;
 }
 
 /** Characters that differ in case only count as equal. */

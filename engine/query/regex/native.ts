@@ -91,9 +91,13 @@ function repeatCost(item: RegexNode, min: number, max: number): Cost {
   return { factor: once.factor ** max * (max - min + 1), degree: once.degree * max };
 }
 
-/** Repeating the tree any number of times leaves no choice but when to stop. */
+/** Branches of a loop that are compared with each other, pair by pair. */
+const BRANCHES_MAX = 64;
+
+/** Repeating the tree any number of times leaves no choice but when to stop. False, too, where that would take long to find out. */
 function isOneWayLoop(item: RegexNode): boolean {
   const branches = item.kind === 'alternate' ? item.items : [item];
+  if (branches.length > BRANCHES_MAX) return false;
   const firsts: CharSet[] = [];
   for (const branch of branches) {
     let first: CharSet | null = null;

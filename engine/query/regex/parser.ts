@@ -2,7 +2,7 @@
 // around) take no quantifier, groups inside look around do not capture, back references name a group that is closed.
 
 import { alternate, concat, EMPTY, type Regex, type RegexNode } from './ast.ts';
-import { ANY, CharSet, type ClassTerm, foldRange, isClassName, NEWLINE, NOT_NEWLINE } from './char-set.ts';
+import { ANY, CharSet, type ClassTerm, foldRanges, isClassName, NEWLINE, NOT_NEWLINE } from './char-set.ts';
 import { collatingElement } from './collating-names.ts';
 import { invalidRegex } from './errors.ts';
 import { Lexer, type Token } from './lexer.ts';
@@ -23,6 +23,8 @@ class Parser {
   #depth = 0;
   readonly #closedGroups = new Set<number>();
   readonly #usedGroups = new Set<number>();
+  /** Nodes of single characters, which may come again a hundred thousand times. */
+  readonly #chars = new Map<number, RegexNode>();
 
   constructor(pattern: string) {
     this.#lexer = new Lexer(pattern);
@@ -117,11 +119,16 @@ class Parser {
   }
 
   #charNode(code: number): RegexNode {
-    return { kind: 'set', set: new CharSet(this.#folded(code, code)) };
+    let node = this.#chars.get(code);
+    if (node === undefined) {
+      node = { kind: 'set', set: new CharSet(this.#folded([code, code])) };
+      this.#chars.set(code, node);
+    }
+    return node;
   }
 
-  #folded(low: number, high: number): number[] {
-    return this.#lexer.options.ignoreCase ? foldRange(low, high) : [low, high];
+  #folded(ranges: readonly number[]): readonly number[] {
+    return this.#lexer.options.ignoreCase ? foldRanges(ranges) : ranges;
   }
 
   #group(captures: boolean, isInLook: boolean): RegexNode {
@@ -194,7 +201,7 @@ class Parser {
     while (this.#token.type !== 'bracket-close') this.#bracketPart(ranges, terms);
     this.#advance();
     if (negated && this.#lexer.options.newlineStops) ranges.push(NEWLINE, NEWLINE);
-    return new CharSet(ranges, terms, negated);
+    return new CharSet(this.#folded(ranges), terms, negated);
   }
 
   #bracketPart(ranges: number[], terms: ClassTerm[]): void {
@@ -210,7 +217,7 @@ class Parser {
     }
     const low = bracketChar(token);
     if (token.type === 'bracket-name' && token.mark === '=') {
-      ranges.push(...this.#folded(low, low));
+      ranges.push(low, low);
       return;
     }
     let high = low;
@@ -221,7 +228,7 @@ class Parser {
       this.#advance();
     }
     if (low > high) throw invalidRegex('range');
-    ranges.push(...this.#folded(low, high));
+    ranges.push(low, high);
   }
 
   #classTerm(name: string): ClassTerm {

@@ -164,6 +164,33 @@ describe('regex: texts that demand very many states', () => {
   });
 });
 
+describe('regex: long patterns', () => {
+  /** So many characters, each two beyond the one before: no two are neighbours. */
+  const apart = (first: number, count: number): string =>
+    Array.from({ length: count }, (_, i) => String.fromCodePoint(first + i * 2)).join('');
+  const TEXT = '\u9fff';
+  const cases: readonly (readonly [what: string, pattern: string, text: string])[] = [
+    ['ranges of letters that overlap, in any case', `(?i)[${'\u0100-\uffff'.repeat(30_000)}]`, 'x'],
+    ['a class that is named very often', `[${'[:alpha:]'.repeat(11_000)}]`, '-'],
+    ['very many branches of a loop', `(${[...apart(0x4e00, 6000)].join('|')})*x`, TEXT],
+    // Word edges keep texts with surrogate pairs from the JavaScript engine.
+    ['very many ranges, for each character of a text', `[${apart(0x4e00, 10_000)}]x\\y`, `${TEXT.repeat(500_000)}🎉`],
+  ];
+  for (const [what, pattern, text] of cases) {
+    it(`take no longer than their length says: ${what}`, () => {
+      const spent = processorTime();
+      assert.equal(compileRegex(pattern).test(text), false);
+      assert.ok(spent() < 3000, `${spent()} ms`);
+    });
+  }
+  it('are read in little time: many that repeat their characters', () => {
+    const pattern = 'xyz'.repeat(33_000);
+    const spent = processorTime();
+    for (let i = 0; i < 10; i++) checkRegex(pattern);
+    assert.ok(spent() < 6000, `${spent()} ms`);
+  });
+});
+
 describe('regex: what the JavaScript engine is asked', () => {
   it('is bounded by the characters that it looks at, not by the ways to match', () => {
     for (const [pattern, length] of [
