@@ -98,13 +98,16 @@ export class BacktrackMatcher {
         case Op.tookPart:
           fails = this.#slots[operand * 2] === UNSET || this.#slots[operand * 2 + 1] === UNSET;
           break;
-        case Op.loopStart:
+        case Op.loopStart: {
+          const groups = groupSpans[y[pc] as number] as readonly number[];
+          this.#stepsLeft -= groups.length;
           this.#set(operand, position);
-          for (const group of groupSpans[y[pc] as number] as readonly number[]) {
+          for (const group of groups) {
             this.#set(group * 2, UNSET);
             this.#set(group * 2 + 1, UNSET);
           }
           break;
+        }
         case Op.loopEnd:
           if (this.#slots[operand] === position) {
             pc = y[pc] as number;

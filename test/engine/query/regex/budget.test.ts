@@ -189,6 +189,14 @@ describe('regex: long patterns', () => {
     for (let i = 0; i < 10; i++) checkRegex(pattern);
     assert.ok(spent() < 6000, `${spent()} ms`);
   });
+  it('cost what they take: groups that a loop forgets', () => {
+    const groups = Array.from({ length: 2000 }, (_, i) => i + 1);
+    const budget = new StepBudget(1e9);
+    const matcher = compileRegex(`(?:x|z${groups.map((group) => `()\\${group}`).join('')})*y`, { budget });
+    assert.equal(matcher.test('x'.repeat(40)), false);
+    // From each of forty places on, a loop over what is behind it.
+    assert.ok(1e9 - budget.left > groups.length * 40 * 20, `${1e9 - budget.left} steps`);
+  });
 });
 
 describe('regex: what the JavaScript engine is asked', () => {
