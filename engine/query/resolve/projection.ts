@@ -45,14 +45,12 @@ export function projectionOf(
   const named = withKeys(drafts);
   const keyed = inOrder(scope, visible(named));
   const shown = new Set(named.flatMap((column) => (column.kind === 'field' ? [nameOfRef(column.ref)] : [])));
-  if (groupBy !== null) checkGroupNames(scope, groupBy);
+  const names = groupBy === null ? null : groupNames(scope, groupBy);
   const keys =
-    groupBy === null
+    names === null
       ? null
-      : distinctKeys(
-          groupBy.flatMap((key) => defer<GroupKey | never[]>(() => groupKey(scope, key, { keyed, shown }), [])),
-        );
-  if (groupBy?.length === 0) defer(refuseNoGroups, undefined);
+      : names.flatMap((name) => defer<GroupKey | never[]>(() => groupKey(scope, name, { keyed, shown }), []));
+  if (names?.length === 0) defer(refuseNoGroups, undefined);
   if (keys !== null || keyed.some(isAggregate)) {
     const grouped = groupedBy(keyed, keys ?? []);
     for (const column of named) defer(() => checkGrouped(column, grouped), undefined);
@@ -188,8 +186,8 @@ function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
   return { kind: 'aggregate', key: fn, fn: fn as AggregateName, ref };
 }
 
-function isDocumentMember(scope: Scope, name: JsonValue): boolean {
-  const path = typeof name === 'string' ? tryParseField(name) : null;
+function isDocumentMember(scope: Scope, name: string): boolean {
+  const path = tryParseField(name);
   return path !== null && (scope.roots as readonly string[]).includes(path.top);
 }
 
@@ -205,18 +203,25 @@ interface Groupable {
   readonly shown: ReadonlySet<string>;
 }
 
-/** Refuses what is no name, and of the names that mean nothing the alphabetically first: PuppetDB looks at them in order. */
-function checkGroupNames(scope: Scope, keys: readonly JsonValue[]): void {
+/**
+ * What the keys of a grouping clause name, each name once: a repeated one divides no group. Refuses what is no name, and of the names
+ * that mean nothing the alphabetically first: PuppetDB looks at them in order.
+ */
+function groupNames(scope: Scope, keys: readonly JsonValue[]): readonly string[] {
   for (const key of keys) if (isAtom(key)) throw noSequence(key);
-  const unknown: string[] = [];
+  const names = new Set<string>();
   for (const key of keys) {
     const name = groupName(key);
     if (name === null) throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
-    if (!(FUNCTIONS.has(name) || columnField(scope, name) || isDocumentMember(scope, name))) unknown.push(name);
+    names.add(name);
   }
-  const [first] = unknown.sort();
+  const [first] = [...names].filter((name) => !isGroupable(scope, name)).sort();
   if (first !== undefined) throw badQuery(`${printClojure(first)} is niether a valid column name nor function name`);
+  return [...names];
 }
+
+const isGroupable = (scope: Scope, name: string): boolean =>
+  FUNCTIONS.has(name) || columnField(scope, name) !== undefined || isDocumentMember(scope, name);
 
 /** What a key of a grouping clause names: a call of a function is its name, whatever that means, and its parameters are not looked at. */
 function groupName(key: JsonValue): string | null {
@@ -229,9 +234,8 @@ function columnField(scope: Scope, name: string): Field | undefined {
   return field?.name === 'tag' ? undefined : field;
 }
 
-/** What a key that `checkGroupNames` has let pass refers to. */
-function groupKey(scope: Scope, key: JsonValue, { keyed, shown }: Groupable): GroupKey {
-  const name = groupName(key)!;
+/** What a name that `groupNames` has let pass refers to. */
+function groupKey(scope: Scope, name: string, { keyed, shown }: Groupable): GroupKey {
   const field = columnField(scope, name);
   if (field) {
     if (field.type === 'X' || (field.type === 'J' && !(scope.roots as readonly string[]).includes(field.name))) {
@@ -240,16 +244,6 @@ function groupKey(scope: Scope, key: JsonValue, { keyed, shown }: Groupable): Gr
     return { kind: 'ref', ref: { kind: 'field', field: field.name } };
   }
   return isDocumentMember(scope, name) ? memberKey(scope, name, shown) : functionKey(name, keyed);
-}
-
-/** Each key once: a repeated one divides no group, and would be looked at for every row. */
-function distinctKeys(keys: readonly GroupKey[]): readonly GroupKey[] {
-  const named = new Map<string, GroupKey>();
-  for (const key of keys) {
-    const name = key.kind === 'ref' ? nameOfRef(key.ref) : String(key.column);
-    if (!named.has(name)) named.set(name, key);
-  }
-  return [...named.values()];
 }
 
 /** A member of a document can be grouped by when it is a column. */

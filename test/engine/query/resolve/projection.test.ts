@@ -39,6 +39,14 @@ describe('projection', () => {
     assert.deepEqual(groups(['status', mask, 'status', 'hash', mask, ...Array(100_000).fill('hash')]), once);
   });
 
+  it('projection: very many functions and grouping keys take no longer than their number says', () => {
+    const call = (fn: string) => Array(30_000).fill(['function', fn]);
+    const query = JSON.stringify(['extract', call('count'), ['group_by', ...call('to_string')]]);
+    const spent = processorTime();
+    assert.equal(entityError('nodes', query), 'ERROR: column "to_string" does not exist');
+    assert.ok(spent() < 3000, `${spent()} ms`);
+  });
+
   it('projection: functions come first and repeated columns get suffixes', () => {
     const query = '["extract",["certname",["function","count"],["function","count","status"]],["group_by","certname"]]';
     assert.equal(keys(entity('reports', query)), 'count count_2 certname');
