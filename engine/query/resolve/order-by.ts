@@ -156,10 +156,14 @@ export function plainCount(value: JsonValue): number | null {
 }
 const BIGINT_MAX = 2n ** 63n - 1n;
 
+/** A text that spells an integer, without the zeros before it. More digits are too large in any case, and may be millions. */
+const SPELLED_COUNT = /^\s*\+?0*(\d{1,19})\s*$/;
+
 /** What the database reads as a count: texts of digits, too. */
 function storedCount(value: JsonValue): number | null {
   if (typeof value !== 'string') return plainCount(value);
-  return /^\s*\+?\d+\s*$/.test(value) ? plainCount(BigInt(value.trim().replace('+', ''))) : null;
+  const [, digits] = SPELLED_COUNT.exec(value) ?? [];
+  return digits === undefined ? null : plainCount(BigInt(digits));
 }
 
 function clauseOrder(scope: Scope, value: JsonValue | null, { isInner }: ClauseOptions): readonly OrderTerm[] {

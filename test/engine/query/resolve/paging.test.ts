@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Filter } from '../../../../engine/query/tree.ts';
+import { processorTime } from '../../../support/processor-time.ts';
 import { entity, errorOf, json, root } from './support.ts';
 
 const COLUMNS = "Supported columns are 'certname', 'environment', 'name', 'value'";
@@ -163,6 +164,12 @@ describe('paging clauses of a subquery', () => {
     }
     const none = inner(['limit', '0']);
     assert.ok(none?.kind === 'in-query' && none.query.limit === 0);
+  });
+
+  it('paging: a text of very many digits is refused without making a number of it', () => {
+    const spent = processorTime();
+    errorOf(() => inner(['limit', '9'.repeat(8_000_000)]));
+    assert.ok(spent() < 1000, `${spent()} ms`);
   });
 
   it('paging: other texts are refused', () => {
