@@ -257,10 +257,15 @@ export function resolveAggregateEventCounts(
   parameters: EventCountsParameters,
   options: ResolveOptions = {},
 ): readonly EventCountsTree[] {
-  const resolve = (): EventCountsTree[] =>
-    parseSummaries(parameters.summarizeBy).map((summarizeBy) =>
-      resolveEventCounts({ ...parameters, summarizeBy }, options),
-    );
+  const resolve = (): EventCountsTree[] => {
+    const summaries = parseSummaries(parameters.summarizeBy);
+    // Each once: the list may name the same ones very often.
+    const trees = new Map<string, EventCountsTree>();
+    for (const summarizeBy of new Set(summaries)) {
+      trees.set(summarizeBy, resolveEventCounts({ ...parameters, summarizeBy }, options));
+    }
+    return summaries.map((summarizeBy) => trees.get(summarizeBy)!);
+  };
   if (options.distinct) return resolve();
   // The query must be one of the older language too, also where that language is not used; what the database would refuse comes last.
   const resolved = bodyOptions(options);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { resolveAggregateEventCounts, resolveEventCounts } from '../../../../engine/query/resolve/resolve.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
+import { processorTime } from '../../../support/processor-time.ts';
 import { entity, errorOf, json, keys } from './support.ts';
 
 const distinct = { start: 0, end: 1000 };
@@ -366,6 +367,18 @@ describe('event counts', () => {
       errorOf(() => resolveAggregateEventCounts({ summarizeBy: '' })),
       "Unsupported value for 'summarize_by': ''",
     );
+  });
+
+  it('aggregate event counts: a query is resolved once for each kind of summary', () => {
+    const query = json(JSON.stringify(['or', ...Array.from({ length: 200 }, (_, i) => ['=', 'certname', `n${i}`])]));
+    const spent = processorTime();
+    const summaries = ['resource', ...Array<string>(30_000).fill('certname')];
+    const trees = resolveAggregateEventCounts({ summarizeBy: summaries.join(','), query });
+    assert.deepEqual(
+      trees.map((tree) => tree.summarizeBy),
+      summaries,
+    );
+    assert.ok(spent() < 3000, `${spent()} ms`);
   });
 
   it('aggregate event counts: what the older language refuses comes before what the database would refuse', () => {
