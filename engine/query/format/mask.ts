@@ -1,6 +1,9 @@
 // Formatting masks cut into patterns and plain characters, the same way for times and for numbers. Patterns are matched
 // longest first wherever they stand, also inside words; text in double quotes is plain.
 
+/** UTF-16 units. Each may become a digit of every row's text, and compiled masks are kept. */
+export const MASK_MAX = 1000;
+
 export type MaskNode<Key extends string> =
   | { readonly kind: 'text'; readonly text: string }
   | {

@@ -5,6 +5,7 @@ import { type Field, globalKeyOrder } from '../../../schemas/entities.ts';
 import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery, type Defer, StoreRefusal } from '../errors.ts';
+import { MASK_MAX } from '../format/mask.ts';
 import { type AggregateName, type Column, type FieldRef, type GroupKey, nameOfRef, type OrderTerm } from '../tree.ts';
 import { ambiguousFunction, badMatchPart, noFunction, noSequence } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
@@ -180,6 +181,7 @@ function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
   const ref: FieldRef = { kind: 'field', field: field.name };
   if (fn === 'to_string') {
     if (typeof mask !== 'string') throw noFunction(fn, field, parameters);
+    if (mask.length > MASK_MAX) throw badQuery(`The mask of a to_string is longer than ${MASK_MAX} characters`);
     return { kind: 'to_string', key: fn, ref, mask };
   }
   if (fn === 'jsonb_typeof') return { kind: 'jsonb_typeof', key: fn, ref };

@@ -190,6 +190,13 @@ describe('functions', () => {
     );
   });
 
+  it('functions: a mask has a bound', () => {
+    const query = (length: number): string =>
+      `["extract",[["function","to_string","end_time","${'Y'.repeat(length)}"]]]`;
+    assert.equal(keys(entity('reports', query(1000))), 'to_string');
+    assert.equal(entityError('reports', query(1001)), 'The mask of a to_string is longer than 1000 characters');
+  });
+
   it('functions: masks of several to_string calls are handed out in reverse', () => {
     const calls = ['YYYY', 'MM', 'DD'].map((mask) => `["function","to_string","end_time","${mask}"]`);
     const { columns } = entity('reports', `["extract",[${calls}]]`);
