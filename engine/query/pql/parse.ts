@@ -7,9 +7,9 @@
 // expected items are collected in a second run that only failing texts pay for. No rule looks at a place twice with the
 // same question, so time is linear in the text; nesting is bounded by `depthMax`.
 
-import { JsonError, parseJson } from '../../json/parse.ts';
 import { Float, type JsonValue } from '../../json/value.ts';
-import { badQuery, type QueryError } from '../errors.ts';
+import { badQuery, QueryError } from '../errors.ts';
+import { parseJsonValue } from '../json-text.ts';
 import { type Expectation, parseFailure } from './failure.ts';
 
 /** Longest first, so that `factsets` is tried before `facts`. */
@@ -570,14 +570,13 @@ class Parser {
     return quote === 0x27 ? inner.replaceAll("\\'", "'") : this.#unescape(inner);
   }
 
-  /** Double-quoted texts have the escapes of JSON. As in other errors of JSON, the column is that behind the bad character. */
+  /** Double-quoted texts have the escapes of JSON. */
   #unescape(inner: string): string {
-    const text = `"${inner}"`;
     try {
-      return parseJson(text) as string;
+      return parseJsonValue(`"${inner}"`, this.#depthMax) as string;
     } catch (error) {
-      if (!(error instanceof JsonError)) throw error;
-      this.#impossible(`${badEscape(text, error)}\n at [Source: (StringReader); line: 1, column: ${error.offset + 2}]`);
+      if (!(error instanceof QueryError)) throw error;
+      this.impossible ??= error;
       return '';
     }
   }
@@ -774,15 +773,6 @@ function appendTerm(terms: Ast[], term: Ast): Ast[] {
   if (Array.isArray(term) && term[0] === terms[0]) for (let i = 1; i < term.length; i++) terms.push(term[i]);
   else terms.push(term);
   return terms;
-}
-
-/** Of a text in JSON's quotes: the character behind a backslash is none of its escapes, or one in `\uXXXX` is no hex digit. */
-function badEscape(text: string, error: JsonError): string {
-  if (error.problem !== 'bad-escape') return error.message;
-  const found = `'${error.found}' (code ${error.found.charCodeAt(0)})`;
-  return text.charAt(error.offset - 1) === '\\'
-    ? `Unrecognized character escape ${found}`
-    : `Unexpected character (${found}): expected a hex-digit for character escape sequence`;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): number {

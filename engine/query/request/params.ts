@@ -9,10 +9,10 @@ import { javaInteger } from '../../java-integer.ts';
 import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { parseLenient } from '../../time.ts';
 import { badQuery, type QueryError } from '../errors.ts';
+import { parseJsonBody, parseJsonQuery, parseJsonValue } from '../json-text.ts';
 import { parsePql } from '../pql/parse.ts';
 import type { QueryRequest } from '../request.ts';
 import { type OrderColumns, parameterOrder, plainCount } from '../resolve/order-by.ts';
-import { parseJsonBody, parseJsonParameter, parseJsonQuery } from './json-text.ts';
 
 export interface QueryParams {
   /** The AST, or null when none was sent. */
@@ -127,7 +127,7 @@ function parseUrlValues(values: Values, options: ReadOptions): void {
   }
   const countsFilter = values.get('counts_filter');
   if (typeof countsFilter === 'string') {
-    values.set('counts_filter', parseJsonParameter(countsFilter, options.depthMax) ?? null);
+    values.set('counts_filter', parseJsonValue(countsFilter, options.depthMax) ?? null);
   }
 }
 

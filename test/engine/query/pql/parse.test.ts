@@ -146,6 +146,7 @@ describe('pql: values', () => {
     const bad = (text: string): string => failure(`facts{value = "${text}"}`).message;
     const at = (column: number): string => `\n at [Source: (StringReader); line: 1, column: ${column}]`;
     assert.equal(bad('\\d'), `Unrecognized character escape 'd' (code 100)${at(4)}`);
+    assert.equal(bad('\\☃'), `Unrecognized character escape '☃' (code 9731 / 0x2603)${at(4)}`);
     const noHexDigit = `Unexpected character ('"' (code 34)): expected a hex-digit for character escape sequence`;
     assert.equal(bad('\\u'), noHexDigit + at(5));
     assert.equal(bad('\\\\\\u00'), noHexDigit + at(9));

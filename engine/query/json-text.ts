@@ -1,12 +1,12 @@
-// JSON that clients send in queries and bodies, and what they read when it is none: the place, the line with a caret, and
+// JSON that clients send in queries, parameters and bodies, and what they read when it is none: the place, the line with a caret, and
 // a reason in the words of the JSON library PuppetDB uses (spec/query.md 7.2). Columns follow that library's read position:
 // behind the offending character or word, one past the end for a text that stops too early. It counts lines between values only, not
 // those that a text holds as they are, and has not read all of a number yet when it finds it to be wrong.
 
-import { printAlone, printRead } from '../../clojure.ts';
-import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonPrefix } from '../../json/parse.ts';
-import { isNumber, type JsonValue } from '../../json/value.ts';
-import { badQuery, type QueryError } from '../errors.ts';
+import { printAlone, printRead } from '../clojure.ts';
+import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonPrefix } from '../json/parse.ts';
+import { isNumber, type JsonValue } from '../json/value.ts';
+import { badQuery, type QueryError } from './errors.ts';
 
 const grouped = new Intl.NumberFormat('en-US');
 
@@ -50,8 +50,8 @@ function checkSeparated(text: string, end: number): void {
 export const parseJsonBody = (text: string, depthMax: number): JsonValue | undefined =>
   firstValue(text, depthMax, jsonFailure);
 
-/** As `parseJsonBody`, for a parameter of which PuppetDB tells what its JSON library says, as it says it. */
-export const parseJsonParameter = (text: string, depthMax: number): JsonValue | undefined =>
+/** As `parseJsonBody`, where PuppetDB passes on what its JSON library says: of some parameters, and of texts in PQL. */
+export const parseJsonValue = (text: string, depthMax: number): JsonValue | undefined =>
   firstValue(text, depthMax, (_, error) => {
     const { line, column, reason } = faultOf(text, error);
     return badQuery(`${reason}\n at [Source: (StringReader); line: ${line}, column: ${column}]`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { QueryError } from '../../../../engine/query/errors.ts';
-import { parseJsonBody, parseJsonParameter, parseJsonQuery } from '../../../../engine/query/request/json-text.ts';
+import { QueryError } from '../../../engine/query/errors.ts';
+import { parseJsonBody, parseJsonQuery, parseJsonValue } from '../../../engine/query/json-text.ts';
 
 function refusal(text: string): string {
   try {
@@ -177,11 +177,11 @@ describe('JSON texts of queries', () => {
   }
 
   it('a parameter is refused in the words of the library alone', () => {
-    assert.throws(() => parseJsonParameter('[">",\n"successes" 1]', 1000), {
+    assert.throws(() => parseJsonValue('[">",\n"successes" 1]', 1000), {
       status: 400,
       message: `Unexpected character ('1' (code 49)): was expecting comma to separate Array entries\n at ${source(2, 14)}`,
     });
-    assert.deepEqual(parseJsonParameter('[1] x', 1000), [1]);
+    assert.deepEqual(parseJsonValue('[1] x', 1000), [1]);
   });
 
   it('deep nesting is an error, not a crash', () => {
