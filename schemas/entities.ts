@@ -26,9 +26,9 @@ export interface Field {
   readonly store: StoreType;
   /** The texts are stored as `character varying`, which only messages tell. */
   readonly varying: boolean;
+  /** A condition may name it, and rows can be ordered by it. */
   readonly queryable: boolean;
   readonly projectable: boolean;
-  readonly orderable: boolean;
   /** Only there with this request parameter, or in that edition. */
   readonly requires: 'include_facts_expiration' | 'include_package_inventory' | 'enterprise' | null;
 }
@@ -89,7 +89,7 @@ const STORE: Record<FieldType, StoreType> = {
 interface FieldOptions {
   store?: StoreType;
   varying?: boolean;
-  /** q: queryable (and orderable) only; p: projectable only. */
+  /** q: queryable only; p: projectable only. */
   only?: 'q' | 'p';
   requires?: Field['requires'];
 }
@@ -102,7 +102,6 @@ function field(name: string, type: FieldType, options: FieldOptions = {}): Field
     varying: options.varying ?? false,
     queryable: options.only !== 'p',
     projectable: options.only !== 'q',
-    orderable: options.only !== 'p',
     requires: options.requires ?? null,
   };
 }

@@ -8,8 +8,6 @@ export interface QueryTree {
   readonly entity: EntityName;
   /** Output columns in output order (functions first, as PuppetDB does). */
   readonly columns: readonly Column[];
-  /** false: no projection was asked for; `columns` holds the entity's default columns. */
-  readonly projected: boolean;
   readonly filter: Filter | null;
   /** null: no grouping clause. Aggregate functions without a clause make one group of everything. */
   readonly groupBy: readonly GroupKey[] | null;

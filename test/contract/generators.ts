@@ -293,7 +293,7 @@ function filterOf(entity: (typeof entities)[number], depth: number): fc.Arbitrar
 const fittingQuery: fc.Arbitrary<Json> = fc.constantFrom(...entities).chain((entity) => {
   const { fields } = entityOf(entity);
   const shown = fields.filter((field) => field.projectable && field.requires === null).map((field) => field.name);
-  const orderable = fields.filter((field) => field.orderable && field.requires === null).map((field) => field.name);
+  const orderable = fields.filter((field) => field.queryable && field.requires === null).map((field) => field.name);
   const rest = fc.oneof(
     fc.constant([]),
     fc

@@ -88,13 +88,10 @@ export class SlotReader extends Slots {
   }
 }
 
-/** The bytes in memory of their own. */
-export const ownCopy = (bytes: Uint8Array): Uint8Array => joined([bytes]);
-
-/** The bytes of a chunk for who keeps them: as they are, or when they lie in a slot a copy of them, and the slot is free. */
+/** The bytes of a chunk for somebody who keeps them: as they are, or if they lie in a slot a copy, which makes the slot free. */
 export function kept(chunk: Uint8Array, free?: () => void): Uint8Array {
   if (free === undefined) return chunk;
-  const copy = ownCopy(chunk);
+  const copy = joined([chunk]);
   free();
   return copy;
 }

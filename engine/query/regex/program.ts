@@ -45,7 +45,6 @@ export const TEXT_END = 1;
 
 interface Look {
   readonly program: Program;
-  readonly ahead: boolean;
   readonly negative: boolean;
 }
 
@@ -186,7 +185,7 @@ class Compiler {
         return;
       case 'look': {
         const program = compileProgram(node.item, { backwards: node.ahead });
-        this.#emit(Op.look, this.#looks.push({ program, ahead: node.ahead, negative: node.negative }) - 1);
+        this.#emit(Op.look, this.#looks.push({ program, negative: node.negative }) - 1);
         return;
       }
       case 'group':

@@ -19,7 +19,7 @@ export interface BodyOptions extends ScopeOptions, FilterContext {
   readonly astOnly: boolean;
 }
 
-type Body = Pick<QueryTree, 'columns' | 'projected' | 'filter' | 'groupBy'>;
+type Body = Pick<QueryTree, 'columns' | 'filter' | 'groupBy'>;
 
 interface Parts {
   readonly columns: JsonValue;
@@ -65,7 +65,6 @@ export function resolveBody(scope: Scope, ast: JsonValue, paging: Paging, option
   if (!options.astOnly) settle(options);
   return {
     columns: projection.columns,
-    projected: projection.projected,
     groupBy: projection.groupBy,
     filter: onlyNumbers(scope, projection, filter),
   };

@@ -14,7 +14,6 @@ import { fieldNamed, type Scope } from './scope.ts';
 
 export interface Projection {
   readonly columns: readonly Column[];
-  readonly projected: boolean;
   readonly groupBy: readonly GroupKey[] | null;
 }
 
@@ -36,13 +35,13 @@ export function projectionOf(
   const list = isArray(columns) ? columns : [columns];
   const functions = list.filter(isArray);
   const fields = list.filter((column) => !isArray(column));
-  const projected = list.length > 0;
-  const drafts = projected
-    ? [
-        ...withMasks(functions.map((call) => defer(() => functionColumn(scope, call), refusedColumn(call)))),
-        ...fields.map((name) => fieldColumn(scope, name)),
-      ]
-    : defaultColumns(scope);
+  const drafts =
+    list.length > 0
+      ? [
+          ...withMasks(functions.map((call) => defer(() => functionColumn(scope, call), refusedColumn(call)))),
+          ...fields.map((name) => fieldColumn(scope, name)),
+        ]
+      : defaultColumns(scope);
   const named = withKeys(drafts);
   const keyed = inOrder(scope, visible(named));
   const shown = new Set(named.flatMap((column) => (column.kind === 'field' ? [nameOfRef(column.ref)] : [])));
@@ -56,7 +55,7 @@ export function projectionOf(
     const grouped = groupedBy(keyed, keys ?? []);
     for (const column of named) defer(() => checkGrouped(column, grouped), undefined);
   }
-  return { columns: keyed, projected, groupBy: keys };
+  return { columns: keyed, groupBy: keys };
 }
 
 /** A mistake that only the database finds. */
@@ -67,7 +66,6 @@ function refuseNoGroups(): never {
 /** The entity's rows as they come without a projection. */
 export const allColumns = (scope: Scope): Projection => ({
   columns: inOrder(scope, defaultColumns(scope)),
-  projected: false,
   groupBy: null,
 });
 

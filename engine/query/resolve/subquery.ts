@@ -58,7 +58,6 @@ export function resolveSource(
   const query: QueryTree = {
     entity: entity.name,
     columns,
-    projected: true,
     filter,
     groupBy: null,
     ...clausePaging(inner, pagingArguments(source.paging), { isInner: true }),

@@ -34,7 +34,7 @@ export class OrderedQueries {
       .map((entity) => ({
         entity,
         fields: entity.fields
-          .filter((field) => field.orderable && field.projectable && field.requires === null)
+          .filter((field) => field.queryable && field.projectable && field.requires === null)
           .filter((field) => isComparable(field, entity))
           .map(({ name }) => name),
       }))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newSlots, ownCopy, type Slot, SlotReader, SlotWriter } from '../../../workers/queries/answer-slots.ts';
+import { kept, newSlots, type Slot, SlotReader, SlotWriter } from '../../../workers/queries/answer-slots.ts';
 import { Random, testSeed } from '../../support/random.ts';
 
 const SLOT_BYTES = 144 << 10;
@@ -76,11 +76,16 @@ test('answer slots: more than is free is refused, and nothing is taken for it', 
   assert.equal(writer.put(filled(5, 5))?.[0]?.index, slots[3]!.index);
 });
 
-test('answer slots: a copy is memory of its own', () => {
-  const copy = ownCopy(Buffer.from(new SharedArrayBuffer(70_000)).fill(1));
+test('answer slots: what is kept of a slot is a copy of its own, and the slot is free', () => {
+  let freed = 0;
+  const free = () => void freed++;
+  const chunk = Buffer.from(new SharedArrayBuffer(70_000)).fill(1);
+  const copy = kept(chunk, free);
   assert.equal(Buffer.compare(copy, filled(70_000, 1)), 0);
   assert.equal(copy.buffer.byteLength, 70_000);
-  assert.equal(ownCopy(new Uint8Array(0)).length, 0);
+  assert.equal(kept(new Uint8Array(0), free).length, 0);
+  assert.equal(freed, 2);
+  assert.equal(kept(chunk), chunk);
 });
 
 test('answer slots: they are scarce as long as fewer than eight are free', () => {

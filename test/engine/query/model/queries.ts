@@ -537,7 +537,7 @@ export function queryArb(world: World): fc.Arbitrary<Asked> {
         .map(([g, f]) => ({ body: extract(g.columns, f, g.groupBy), groupBy: g.groupBy })),
     );
     const orderable = (findEntity(entity)?.fields ?? []).filter(
-      (f) => f.orderable && f.requires === null && f.name !== 'tag' && f.type !== 'J',
+      (f) => f.queryable && f.requires === null && f.name !== 'tag' && f.type !== 'J',
     );
     const order = fc.uniqueArray(
       fc.record({ field: pick(orderable.map((f) => f.name)), order: fc.constantFrom('asc' as const, 'desc' as const) }),

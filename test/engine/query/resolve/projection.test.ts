@@ -20,7 +20,7 @@ describe('projection', () => {
       'timestamp facts certname hash producer_timestamp producer environment',
     );
     assert.match(keys(entity('factsets', 'null', { includePackageInventory: true })), /package_inventory/);
-    assert.equal(entity('facts', '["extract",[]]').projected, false);
+    assert.equal(keys(entity('facts', '["extract",[]]')), 'certname environment name value');
   });
 
   it('projection: a repeated grouping key is one key', () => {
