@@ -6,7 +6,7 @@ import { type ParamSet, paramSets } from '../../../schemas/query-routes.ts';
 import { firstOfSet, printAlone } from '../../clojure.ts';
 import { parseForm } from '../../form.ts';
 import { javaInteger } from '../../java-integer.ts';
-import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
+import { doubleOfNumber, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { parseLenient } from '../../time.ts';
 import { badQuery, type QueryError } from '../errors.ts';
 import { parseJsonBody, parseJsonQuery, parseJsonValue } from '../json-text.ts';
@@ -262,7 +262,7 @@ function toTimeout(value: JsonValue): number {
   if (typeof value === 'string' && /^(?:[0-9]+|[0-9]*\.[0-9]+)$/.test(value)) {
     return Number(value) || Number.POSITIVE_INFINITY;
   }
-  const seconds = value instanceof Float ? value.value : Number(isNumber(value) ? value : Number.NaN);
+  const seconds = isNumber(value) ? doubleOfNumber(value) : Number.NaN;
   if (seconds >= 0) return seconds;
   throw badQuery(`Query timeout must be non-negative number, not ${printAlone(value)}`);
 }

@@ -11,7 +11,7 @@ import { isArray, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
 import { checkNames } from '../resolve/names.ts';
-import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
+import { columnsNamed, parameterOrder } from '../resolve/order-by.ts';
 import { scopeOf, scopeWith } from '../resolve/scope.ts';
 import type { OrderTerm } from '../tree.ts';
 import { type Answer, type AnswerInput, listed, rowsOf, totalTo, type Work } from './answer-input.ts';
@@ -27,8 +27,7 @@ const CATALOG_FIELDS = [
   'producer_timestamp',
 ] as const;
 const REPORT_FIELDS = ['status', 'noop'] as const;
-const FIELDS: readonly string[] = [...CATALOG_FIELDS, ...REPORT_FIELDS];
-const COLUMNS: OrderColumns = { names: FIELDS, find: (name) => (FIELDS.includes(name) ? name : null) };
+const COLUMNS = columnsNamed([...CATALOG_FIELDS, ...REPORT_FIELDS]);
 
 /** What a filter may name. */
 const SCOPE = scopeWith('resource-graphs', [

@@ -10,7 +10,8 @@ import { type Clause, expand, pairOf } from './clause.ts';
 import { comparisonOf, deferred, type FilterContext, filterOf, matchesNull, timeOf } from './filter.ts';
 import { valueText } from './limits.ts';
 import { storageMismatch } from './messages.ts';
-import type { OrderColumns } from './order-by.ts';
+import { isTruthy } from './operators.ts';
+import { columnsNamed, type OrderColumns } from './order-by.ts';
 import { fieldNamed, type Scope, scopeOf } from './scope.ts';
 import { resolveSource } from './subquery.ts';
 
@@ -72,7 +73,7 @@ function latestTest(query: JsonValue): Filter | null {
 const latestReport = (value: JsonValue): Filter => ({
   kind: 'eq',
   field: 'latest_report?',
-  value: value !== null && value !== false,
+  value: isTruthy(value),
   nullSafe: false,
 });
 
@@ -321,13 +322,14 @@ function numberOf(value: JsonValue): number | bigint | Float | null {
 
 // ---- order ----
 
-const COLUMNS =
+const COLUMNS = columnsNamed(
   'certname configuration_version run_start_time run_end_time report_receive_time report status corrective_change timestamp resource_type resource_title property name new_value old_value message file line containment_path containing_class environment'.split(
     ' ',
-  );
+  ),
+);
 
 /** Columns that distinct events can be ordered by; `hash` is another name of `report`. */
 export const distinctColumns: OrderColumns = {
-  names: COLUMNS,
-  find: (name) => (name === 'hash' ? 'report' : COLUMNS.includes(name) ? name : null),
+  names: COLUMNS.names,
+  find: (name) => COLUMNS.find(name === 'hash' ? 'report' : name),
 };

@@ -1,12 +1,12 @@
 // event-counts and aggregate-event-counts: their parameters and the filter over counts (spec/query.md 6.2, 6.3).
 
 import { printAlone, printClojure, textOf } from '../../clojure.ts';
-import { Float, isArray, type JsonValue } from '../../json/value.ts';
+import { doubleOfNumber, isArray, isNumber, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { CountField, CountsFilter, EventCountsTree } from '../tree.ts';
 import { noOperator, storageMismatch } from './messages.ts';
 import { isInequality } from './operators.ts';
-import type { OrderColumns } from './order-by.ts';
+import { columnsNamed, type OrderColumns } from './order-by.ts';
 
 export interface EventCountsParameters {
   readonly summarizeBy: string;
@@ -45,10 +45,8 @@ export function parseSummaries(value: string): readonly string[] {
   return items;
 }
 
-export function countColumns(fields: readonly CountField[], summarizeBy: SummarizeBy): OrderColumns {
-  const names = [...fields, ...SUBJECT_COLUMNS[summarizeBy]];
-  return { names, find: (name) => (names.includes(name) ? name : null) };
-}
+export const countColumns = (fields: readonly CountField[], summarizeBy: SummarizeBy): OrderColumns =>
+  columnsNamed([...fields, ...SUBJECT_COLUMNS[summarizeBy]]);
 
 /** One comparison `[op, field, number]`; null, or an empty list, is none. */
 export function parseCountsFilter(value: JsonValue | undefined, fields: readonly CountField[]): CountsFilter | null {
@@ -78,9 +76,7 @@ export function parseCountsFilter(value: JsonValue | undefined, fields: readonly
 
 function countOf(op: string, value: JsonValue): number | null {
   if (value === null) return null;
-  if (typeof value === 'number') return value;
-  if (typeof value === 'bigint') return Number(value);
-  if (value instanceof Float) return value.value;
+  if (isNumber(value)) return doubleOfNumber(value);
   if (typeof value === 'string') throw noOperator('bigint', op, 'character varying');
   throw storageMismatch({ type: 'N', store: 'bigint', varying: false }, op, value);
 }

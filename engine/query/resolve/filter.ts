@@ -28,7 +28,7 @@ import {
   notTimestamp,
   storageMismatch,
 } from './messages.ts';
-import type { ComparisonOp } from './operators.ts';
+import { AGGREGATES, type ComparisonOp, FUNCTIONS } from './operators.ts';
 import { type DocumentRef, documentRef, hasMatch, parseField, withoutIndexes } from './path.ts';
 import { fieldNamed, type Scope, scopeOf } from './scope.ts';
 import { checkSource, resolveSource } from './subquery.ts';
@@ -432,13 +432,10 @@ function inTimes(field: Field, list: readonly JsonValue[]): Filter {
 
 // ---- functions ----
 
-const AGGREGATES: ReadonlySet<string> = new Set(['sum', 'avg', 'min', 'max', 'count']);
-
 function functionTest(scope: Scope, clause: Extract<Clause, { kind: 'function' }>): Filter {
   const { fn, args, value } = clause;
-  if (typeof fn !== 'string') throw invalidFunction(fn);
+  if (typeof fn !== 'string' || !FUNCTIONS.has(fn)) throw invalidFunction(fn);
   const isNumeric = fn !== 'count' && AGGREGATES.has(fn);
-  if (!AGGREGATES.has(fn) && fn !== 'to_string' && fn !== 'jsonb_typeof') throw invalidFunction(fn);
   const allowed = fn === 'count' ? [0, 1] : fn === 'to_string' ? [2] : [1];
   if (!allowed.includes(args.length)) {
     throw badQuery(`wrong number of arguments (${args.length}) provided for function ${fn}`);

@@ -21,15 +21,9 @@ const STRUCTURE: ReadonlySet<string> = new Set([
   'null?',
 ]);
 
-export const FUNCTIONS: ReadonlySet<string> = new Set([
-  'sum',
-  'avg',
-  'min',
-  'max',
-  'count',
-  'to_string',
-  'jsonb_typeof',
-]);
+export const AGGREGATES: ReadonlySet<string> = new Set(['sum', 'avg', 'min', 'max', 'count']);
+/** All that a column can be a call of. */
+export const FUNCTIONS: ReadonlySet<string> = new Set([...AGGREGATES, 'to_string', 'jsonb_typeof']);
 
 export const isComparison = (op: unknown): op is ComparisonOp => typeof op === 'string' && COMPARISONS.has(op);
 export const isInequality = (op: unknown): op is CompareOp => typeof op === 'string' && INEQUALITIES.has(op);

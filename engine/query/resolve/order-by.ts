@@ -15,6 +15,12 @@ export interface OrderColumns {
   find(name: string): string | null;
 }
 
+/** Columns that are known by the names of their fields. */
+export const columnsNamed = (names: readonly string[]): OrderColumns => ({
+  names,
+  find: (name) => (names.includes(name) ? name : null),
+});
+
 export function scopeColumns(scope: Scope): OrderColumns {
   return {
     names: scope.queryable,
