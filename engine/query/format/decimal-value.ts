@@ -9,11 +9,11 @@ const WHOLE_MAX = 131_072;
 const SCALE_MAX = 16_383;
 
 export class Decimal {
-  /** The number times ten to the power of `#scale`. */
   readonly #units: bigint;
   readonly #scale: number;
 
-  private constructor(units: bigint, scale: number) {
+  /** `units`: the number times ten to the power of `scale`, which is not below zero: so many digits are after the point. */
+  constructor(units: bigint, scale: number) {
     this.#units = units;
     this.#scale = scale;
   }
@@ -63,7 +63,10 @@ export class Decimal {
   }
 
   get text(): string {
-    return `${this.isNegative ? '-' : ''}${this.whole}${this.#scale === 0 ? '' : `.${this.fraction}`}`;
+    const digits = this.#digits;
+    const point = digits.length - this.#scale;
+    const fraction = this.#scale === 0 ? '' : `.${digits.slice(point)}`;
+    return `${this.isNegative ? '-' : ''}${digits.slice(0, point)}${fraction}`;
   }
 
   /** Times ten to the power of `places`. */
@@ -109,8 +112,8 @@ export class Decimal {
   }
 }
 
-/** Rounded to the nearest integer. */
-function quotient(dividend: bigint, divisor: bigint, toEven: boolean): bigint {
+/** Rounded to the nearest integer, halves away from zero or to the even one. */
+export function quotient(dividend: bigint, divisor: bigint, toEven: boolean): bigint {
   const size = dividend < 0n ? -dividend : dividend;
   let rounded = (size * 2n + divisor) / (divisor * 2n);
   if (toEven && (size * 2n) % divisor === 0n && ((size * 2n) / divisor) % 2n === 1n && rounded % 2n === 1n)

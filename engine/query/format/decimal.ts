@@ -4,7 +4,7 @@
 
 import { storedText } from '../../json/stored.ts';
 import type { Float } from '../../json/value.ts';
-import { Decimal } from './decimal-value.ts';
+import { Decimal, quotient } from './decimal-value.ts';
 
 /** Digits of a quotient that count at least. */
 const SIGNIFICANT_DIGITS_MIN = 16;
@@ -52,7 +52,7 @@ export class DecimalSum {
 
   /** JSON number text of the sum; 0 if nothing was added. */
   sum(): string {
-    return decimalText(this.#total(), this.#scale);
+    return new Decimal(this.#total(), this.#scale).text;
   }
 
   /** JSON number text of the sum divided by `count` (a positive integer), rounded half away from zero. */
@@ -60,9 +60,7 @@ export class DecimalSum {
     const total = this.#total();
     const divisor = BigInt(count);
     const scale = quotientScale(total, this.#scale, divisor);
-    const numerator = (total < 0n ? -total : total) * 10n ** BigInt(scale - this.#scale);
-    const rounded = (numerator * 2n + divisor) / (divisor * 2n);
-    return decimalText(total < 0n ? -rounded : rounded, scale);
+    return new Decimal(quotient(total * 10n ** BigInt(scale - this.#scale), divisor, false), scale).text;
   }
 }
 
@@ -82,10 +80,4 @@ function leadingGroup(units: bigint, scale: number): { group: number; weight: nu
   const weight = Math.floor((digits.length - 1 - scale) / GROUP_DIGITS);
   const groupEnd = digits.length - scale - weight * GROUP_DIGITS;
   return { group: Number(digits.slice(0, groupEnd).padEnd(groupEnd, '0')), weight };
-}
-
-function decimalText(units: bigint, scale: number): string {
-  if (scale === 0) return units.toString();
-  const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0');
-  return `${units < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
