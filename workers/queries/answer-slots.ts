@@ -8,7 +8,7 @@
 import { joined } from '../../engine/bytes.ts';
 
 const COUNT = 16;
-/** With fewer of them free they are left to clients that keep up. One that falls behind has no more than its window on the way, which is eight. */
+/** With fewer free they are left to clients that keep up. One that falls behind has at most its window on the way, which fills eight. */
 const PLENTY = 8;
 const HEAD_BYTES = COUNT * 4;
 /** A chunk and some of its last row. */

@@ -19,7 +19,7 @@ export const lengthOf = (slots: readonly Slot[]): number => slots.reduce((sum, {
 export class PooledQuery implements Placed {
   id = 0;
   flag = -1;
-  /** What is to know of it. */
+  /** Where it is counted. */
   readonly metrics: MetricsRegistry;
   readonly request: QueryRequest;
   readonly settings: QuerySettings;

@@ -19,7 +19,7 @@ export class QueryActivity {
     return this.#numbers.buffer as SharedArrayBuffer;
   }
 
-  /** Queries of clients that run in any thread, those that wait for their clients apart. */
+  /** Queries that are at work in any thread; those that wait for their clients do not count. */
   get running(): number {
     return Atomics.load(this.#numbers, RUNNING);
   }

@@ -47,8 +47,8 @@ export interface QueryResult {
 }
 
 /**
- * Since when a thread is busy that opens the store, which nobody ends: the tables are opened in a write transaction, whose lock a thread that is
- * ended within takes along, and then no partition of the process can be written or opened any more.
+ * `busySince` of a thread that is opening the store. It must not be ended: the tables are opened in a write transaction, and if its thread went away
+ * with the lock, no partition could be written or opened in this process any more.
  */
 export const OPENING = Number.POSITIVE_INFINITY;
 

@@ -36,7 +36,7 @@ interface QueryPoolStats {
   readonly waiting: number;
 }
 
-/** Of the window, that a client must have taken before the thread is told. */
+/** The part of its window that a client must have taken before the thread is told. */
 const GRANT_SHARE = 1 / 4;
 /**
  * Bytes of records that all threads together may keep for their next queries, and each may in any case. The facts' lists and the records
@@ -52,14 +52,14 @@ const SHUTTING_DOWN = 'The server is shutting down';
 const UNEXPECTED = 'An unexpected error occurred';
 
 /**
- * Its first thread comes up at once, the others when `open` was called, which needs the data directory (startRing makes it), and that
- * one has the store open. Queries get 503 before `open`.
+ * The first thread comes up at once; the others once `open` has been called, which needs the data directory (startRing makes it), and the
+ * first one has opened the store. Until `open` queries get 503.
  */
 export class ThreadQueryPool implements QueryPool {
   readonly #limits: QueryPoolLimits;
   readonly #log: Log;
   readonly #metrics: MetricsRegistry;
-  /** Of the queries that are not clients'. */
+  /** Of the queries that are not clients': nobody reads these. */
   readonly #unread = new MetricsRegistry();
   readonly #options: QueryPoolOptions;
   readonly #threadCount: number;
@@ -331,7 +331,7 @@ export class ThreadQueryPool implements QueryPool {
     } else if (query.settled) this.#leave(query);
   }
 
-  /** Its thread need not go on. */
+  /** Tells its thread that it need not go on. */
   #giveUp(query: PooledQuery): void {
     // What it takes will not be known.
     query.shape = null;
@@ -349,7 +349,7 @@ export class ThreadQueryPool implements QueryPool {
     query.taken = 0;
   }
 
-  /** The same sum as its thread has. */
+  /** Counts as the query's thread does. */
   #addCredit(query: PooledQuery, bytes: number): void {
     const wasParked = query.credit <= 0;
     query.credit += bytes;

@@ -106,7 +106,7 @@ function slice<T>(work: () => T): T {
   return look(work);
 }
 
-/** The same for what is no work: a thread that does nothing else is at rest. */
+/** The same for what does not count as work: a thread that does nothing else is at rest. */
 function look<T>(work: () => T): T {
   busySince[0] = monotonicMs();
   try {

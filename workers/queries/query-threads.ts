@@ -62,7 +62,7 @@ const PAUSE_MS = 5000;
 /** Milliseconds that ended threads have to be gone. */
 const END_MS = 5000;
 
-/** Its first thread comes up at once, the others when `open` was called and that one has the store open. */
+/** The first thread comes up at once, the others once `open` has been called and the first one has opened the store. */
 export class QueryThreads {
   readonly #options: QueryThreadsOptions;
   readonly #threads = new Map<number, QueryThread>();
@@ -101,7 +101,7 @@ export class QueryThreads {
     return this.#pool.run(task) as Promise<QueryResult>;
   }
 
-  /** Whether the thread has been at one slice of work for so long that who comes to it would wait. */
+  /** Whether the thread has been at one slice of work for so long that a query given to it would wait. */
   #isStuck(id: number): boolean {
     const since = this.#threads.get(id)?.busySince[0] ?? 0;
     return since !== 0 && since !== OPENING && monotonicMs() - since > STUCK_MS;
@@ -136,8 +136,8 @@ export class QueryThreads {
   }
 
   /**
-   * Ends all threads, each when it is not in the middle of a slice, or after some time. One that was ended in the middle may never be gone. While
-   * one opens the store, in vain for long, they are left: their process is about to end.
+   * Ends all threads, each when it is not in the middle of a slice, or after some time. One that was ended in the middle may never be gone. If
+   * one is still opening the store after a long wait, all are left as they are: the process is about to end.
    */
   async stop(): Promise<void> {
     this.beginStop();
@@ -246,8 +246,8 @@ export class QueryThreads {
   }
 
   /**
-   * Resolves when the threads are there (`null`: not yet) and will begin no further slice (see theirs), or when that takes too
-   * long. What they were told they see at the latest when a few milliseconds have passed.
+   * Resolves when the threads are there (`null`: not yet), are at no slice and will begin none, or when that takes too long. They
+   * see within a few milliseconds that they are to begin none.
    */
   async #resting(threadsWanted: () => readonly QueryThread[] | null): Promise<void> {
     const began = performance.now();
@@ -270,8 +270,8 @@ interface Busy {
 }
 
 /**
- * Those that have been at one slice for long come last. Of threads that have as little to do, the one with the lowest number comes first: it warms
- * up before the others (warming-up.ts).
+ * The thread with the fewest queries; null: all have `usageMax`. Those that have been at one slice for long come last. Of several with as
+ * few, the one with the lowest number: it warms up before the others (warming-up.ts).
  */
 export function leastBusy<Worker extends Busy>(
   workers: readonly Worker[],

@@ -1,12 +1,12 @@
-// The queries that have begun and not ended, each at a place of its own. No Map: of one that something is put into and taken out of with every
-// query V8 makes a new table now and then, and a table that was given up and is in its old generation keeps all that come after it, with
-// the queries in them, until the next full collection.
+// The queries that have begun and not ended, each at a place of its own. Not a Map: V8 gives a Map that changes with every query a new table
+// now and then, and an abandoned table in the old generation keeps all later ones alive, with the queries in them, until the next full
+// collection.
 
 /** At its place it is found by its id, until it leaves. */
 export interface Placed {
-  /** Given when it gets its place; tells, too, which of those it is that had the place. */
+  /** Given with its place; another one each time, so that it also tells apart the queries that have had the same place. */
   id: number;
-  /** Its place, from 0, which is that of its cancel flag, too; -1: none. */
+  /** Its place, from 0, and that of its cancel flag; -1: it has none. */
   flag: number;
 }
 

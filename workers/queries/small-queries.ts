@@ -36,8 +36,8 @@ export interface SmallQueriesOptions {
 /** What queries of one shape take. */
 export class QueryShape {
   /**
-   * Milliseconds of work in a query thread: the least of late, as what other threads take of the processors is part of what is
-   * measured. It forgets slowly.
+   * Milliseconds of work in a query thread, the least of late: what is measured includes what other threads take of the processors. It
+   * may grow by a tenth with each query.
    */
   #ms = Number.POSITIVE_INFINITY;
   /** So many are left to query threads before one is tried again. */
