@@ -5,7 +5,7 @@ export class QueryError extends Error {
   readonly status: number;
   /** `text`: text/plain body; `json`: the message is a ready JSON text. */
   readonly form: 'text' | 'json';
-  /** What is told instead if the query is PQL: all its integers are long ones to Java, whatever their size. */
+  /** What is told instead if the query is PQL: all its integers are longs to Java, whatever their size. */
   readonly inPql: string;
   constructor(status: number, message: string, form: 'text' | 'json' = 'text', inPql = message) {
     super(message);
@@ -28,15 +28,15 @@ export class LateRefusal extends QueryError {
 }
 
 /**
- * When PuppetDB's database refuses: before it is asked, because a value has no form there; when it reads the statement, of which groups come
- * last; when it reads the values; when it runs.
+ * When PuppetDB's database refuses: before it is asked, because a value cannot be sent to it; when it analyses the statement, groups last;
+ * when it reads the values; when it runs the statement.
  */
 const STAGES = ['sending', 'analysis', 'grouping', 'values', 'running'] as const;
 type Stage = (typeof STAGES)[number];
 
 /**
- * A query that passes PuppetDB's own checks and is refused by its database. Of all mistakes in a query it is the last to be
- * told, and not told at all to who asks for the AST only, unless the database is asked meanwhile (for what `match()` stands for).
+ * A query that passes PuppetDB's own checks and is refused by its database. It is told after all other mistakes. Whoever asks for the
+ * AST only is not told, unless the database has to be asked for that, too (for what `match()` stands for).
  */
 export class StoreRefusal extends QueryError {
   readonly #stage: number;

@@ -10,7 +10,7 @@ import type { PathPart } from './tree.ts';
 export type Path = readonly (string | number)[];
 
 const DELIMITER = '#~';
-/** Names that count as indexes of lists where these may be meant. */
+/** Names that may also be indexes of lists. */
 export const DIGITS = /^[0-9]+$/;
 /** Keys of digits, and the empty key: quoted, so that they differ from indexes. */
 const NEEDS_QUOTES = /^[0-9]*$/;

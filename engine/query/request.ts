@@ -15,7 +15,7 @@ export interface QueryRequest {
   readonly api: QueryApi;
   /** Raw query string without `?` (empty when there is none). */
   readonly queryString: string;
-  /** Request body text of a POST (or the form body of a GET), else null. */
+  /** Body text of a POST, or of a GET that sends a form; else null. */
   readonly body: string | null;
 }
 

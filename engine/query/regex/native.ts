@@ -145,8 +145,9 @@ const LOOKS_MAX = 2 ** 22;
 const LOOKS_MIN = 2 ** 17;
 /** A pattern without loops that looks at so few characters from each place on is linear in the text, whatever its length. */
 const FEW_LOOKS = 256;
-/** Sets of very many characters that a pattern may have: each takes the JavaScript engine a third of a millisecond to compile. Their sources are long, or name Unicode's. */
+/** Sets of very many characters that a pattern may have: each takes the JavaScript engine a third of a millisecond to compile. */
 const WIDE_SETS_MAX = 64;
+/** Such a set has a source of more characters, or one that names a class of Unicode. */
 const WIDE_LENGTH = 40;
 
 /** Whether `nativeLengthMax` may be asked: the JavaScript engine takes long to compile some patterns, and refuses others. */
@@ -181,7 +182,7 @@ export function nativeLengthMax(node: RegexNode, stepsLeft: number): number {
   if (degree === 0 && factor * size <= FEW_LOOKS) return Number.POSITIVE_INFINITY;
   const total = degree + (startsAtText(node) ? 0 : 1);
   const looks = Math.min(LOOKS_MAX, Math.max(stepsLeft, LOOKS_MIN)) / factor;
-  // A bound that overflowed is no number; it is no small one either.
+  // A bound that overflowed is NaN or infinite: large.
   if (!(looks >= 1) || !Number.isFinite(total)) return 0;
   if (total === 0) return looks >= size ? Number.POSITIVE_INFINITY : Math.floor(looks);
   return Math.floor(Math.max((looks / size) ** (1 / total), looks ** (1 / (total + 1))));

@@ -254,7 +254,7 @@ function bracketChar(token: Token, isRangeEnd = false): number {
   throw invalidRegex('range');
 }
 
-/** PostgreSQL looks for the group of a reference first, and then how often it comes again: not at all is no match without one either. */
+/** PostgreSQL looks for the group of a reference first: if that took no part there is no match, even of zero repetitions. */
 function withGroup(token: Token, node: RegexNode): RegexNode {
   if (token.type !== 'back-reference' || node.kind !== 'repeat' || node.min > 0) return node;
   return concat([{ kind: 'took-part', group: token.group }, node]);

@@ -54,7 +54,7 @@ export interface Program {
   readonly y: readonly number[];
   readonly sets: readonly CharSet[];
   readonly looks: readonly Look[];
-  /** First and last group of each loop that holds groups. */
+  /** The groups that each loop, and each copy of a repeated item, forgets when it begins. */
   readonly groupSpans: readonly (readonly number[])[];
   /** Slots: two for each group from 0 on, then one for each loop. */
   readonly slotCount: number;

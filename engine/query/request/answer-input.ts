@@ -46,7 +46,7 @@ export const jsonHead = (status: number, body: string | Uint8Array): QueryHead =
   body,
 });
 
-/** What is told of a thing that its route names and that there is not. */
+/** The 404 for a thing that the path names and that is not there. */
 export const notFound = (kind: string, id: string): QueryHead =>
   jsonHead(404, prettyJson({ error: `No information is known about ${kind} ${id}` }));
 

@@ -38,7 +38,7 @@ export class ListBody implements RowSink, StreamedBody {
   readonly #shape: RowShape;
   readonly #out: ByteWriter;
   #isEmpty = true;
-  /** Rows that are to be indented; the first one is in part. */
+  /** Rows that are not yet indented; of the first one a part may be. */
   readonly #behind: PrettyText[] = [];
   #begun: PrettyText | null = null;
   sizeMax: number;

@@ -45,7 +45,7 @@ export interface UndividedBounds {
   readonly writtenMax: number;
 }
 
-/** Some milliseconds' worth. As much is written as an answer that is one thing has in a chunk. */
+/** What takes some milliseconds. `writtenMax` is the size of a part where the answer is one thing (`OneBody`). */
 export const SHORT_PIECES: UndividedBounds = { itemMax: 128 << 10, writtenMax: 1 << 20 };
 
 /** Milliseconds of work, pauses left out. */
@@ -58,8 +58,8 @@ export interface QueryTimes {
 
 export interface OpenRequest {
   /**
-   * Does one bounded slice of work and returns the next part of the body, or null when there is none yet. Never throws.
-   * `bytesMax` is a wish: a chunk may be larger by one row, and has a megabyte where the answer is one thing. It lasts until the next step.
+   * Does one bounded slice of work and returns the next part of the body, or null when there is none yet. Never throws. The part is
+   * valid until the next step. `bytesMax` is a wish: a part may be larger by one row, and has a megabyte where the answer is one thing.
    */
   step(bytesMax?: number): Uint8Array | null;
   /** Null until it is settled; settled before the first chunk is returned and at the latest when `done`. */
@@ -76,7 +76,7 @@ export interface OpenRequest {
   readonly plan: QueryPlan | null;
   /** Of all steps so far. */
   readonly times: QueryTimes;
-  /** Gives up memory that the next step can do without, also the bytes that the last one gave: for a query that will wait. */
+  /** Gives up memory that the next step can do without, also that of the last part: for a query that will wait. */
   rest(): void;
   /** Gives up what the query holds, also the bytes of its answer. Idempotent; `done` afterwards. */
   close(): void;

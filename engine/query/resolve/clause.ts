@@ -100,7 +100,7 @@ export function expand(scope: Scope, node: JsonValue, options: ScopeOptions): Cl
   return UNKNOWN;
 }
 
-/** Of operators with a fixed number of arguments, or a least one. */
+/** Checks the number of arguments of operators that take a fixed number, or at least one. */
 function checkArity(node: readonly JsonValue[]): void {
   const op = normalOperator(node[0]);
   const count = node.length - 1;
@@ -109,7 +109,7 @@ function checkArity(node: readonly JsonValue[]): void {
   if (isComparison(op) && count !== 2) throw arity(op);
 }
 
-/** The same of all lists in a value, innermost first: PuppetDB takes each that begins like a clause for one. */
+/** The same for all lists in a value, innermost first: PuppetDB takes each that begins like a clause for one. */
 function checkLists(value: JsonValue): void {
   if (isArray(value)) {
     for (const item of value) checkLists(item);
@@ -205,7 +205,7 @@ function expandNodeState(value: JsonValue): Clause {
   throw noMatchingClause(state);
 }
 
-/** The lists that a pattern may be asked of. */
+/** The only lists that may be matched with a pattern. */
 const isPairOfTexts = (field: readonly JsonValue[]): boolean =>
   field.length === 2 && field.every((part) => typeof part === 'string');
 

@@ -85,7 +85,7 @@ const notWellFormed = (clause: JsonValue, problem: string): Error =>
 const twoArguments = (op: string, count: number): Error =>
   badQuery(`${op} requires exactly two arguments, but ${count} were supplied`);
 
-/** What is called with another number of arguments than it takes, its own among them. */
+/** PuppetDB's error for a function of its own that gets another number of arguments than it takes. `count`: how many it got. */
 const wrongArguments = (count: number, called: string): Error =>
   badQuery(`Wrong number of args (${count}) passed to: puppetlabs.puppetdb.query/${called}`);
 

@@ -73,7 +73,7 @@ export function deferred<T>(context: FilterContext, check: () => T, instead: T):
   }
 }
 
-/** The same for those who know of no context. */
+/** The same as a function, for code that does not know the context. */
 export const deferIn =
   (context: FilterContext): Defer =>
   (check, instead) =>

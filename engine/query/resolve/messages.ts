@@ -58,7 +58,7 @@ export const invalidEntity = (name: string): QueryError => badQuery(`Invalid ent
 
 export const arity = (op: string): QueryError => badQuery(`${op} requires exactly two arguments`);
 export const invalidClause = (op: string): QueryError => badQuery(`Invalid ${op} clause`);
-/** Values for what is no field. */
+/** A list of values for something that is no field. */
 export const invalidArrayClause = (): LateRefusal => new LateRefusal('Invalid in clause');
 export const noArguments = (op: 'and' | 'or'): QueryError =>
   badQuery(`'${op}' takes at least one argument, but none were supplied`);
@@ -126,7 +126,7 @@ const VALUE_TYPES: Readonly<Record<string, string>> = {
   'java.lang.Double': 'double precision',
 };
 
-/** One that Java reads as a long, as it does all integers of PQL. */
+/** An integer that Java reads as a long, as it does all integers of PQL. */
 const LONG = 2 ** 31;
 
 /** Of a text, a number, a Boolean or null. */
@@ -162,7 +162,7 @@ export const noFunction = (
 export const ambiguousFunction = (fn: string, parameters: readonly JsonValue[]): QueryError =>
   new StoreRefusal(`${functionCall(fn, undefined, parameters)} is not unique`);
 
-/** Patterns are compared with the elements of an array, and with the text of a fact value. */
+/** The type that a value is compared with: patterns meet the elements of an array, and the text of a fact value. */
 const comparedType = (field: Stored, op: string): string =>
   op === '~' && (field.type === 'A' || field.type === 'V') ? 'text' : columnType(field);
 

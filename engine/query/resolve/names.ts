@@ -121,7 +121,7 @@ function columnsError(scope: Scope, columns: JsonValue, place: ColumnPlace): str
 
 const isRoot = (scope: Scope, name: string): boolean => (scope.roots as readonly string[]).includes(name);
 
-/** In the name of a field that a condition is about there is none. */
+/** Line ends, which a dotted field in a condition must not have. */
 const LINE_END = /[\n\r\u0085\u2028\u2029]/;
 
 function checkFunction(column: readonly JsonValue[]): void {

@@ -123,7 +123,7 @@ export const pagingArguments = (clauses: readonly JsonValue[]): PagingArguments 
 interface ClauseOptions {
   /** Of a subquery. The database reads its clauses: a limit of 0 gives no rows, a text that spells an integer is one, and the rest it refuses. */
   readonly isInner: boolean;
-  /** For what a query that is not a subquery is told last; without it, it is told at once. */
+  /** Runs checks whose refusals are told last; without it they are told at once, as those of a subquery are. */
   readonly defer?: Defer;
 }
 

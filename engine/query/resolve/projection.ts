@@ -17,8 +17,9 @@ export interface Projection {
   readonly groupBy: readonly GroupKey[] | null;
 }
 
+/** Characters of a field's name. */
 const NAME_LENGTH_MAX = 63;
-/** What is behind them of a column's name PostgreSQL cuts off. */
+/** PostgreSQL cuts off the rest of a column's name. */
 const NAME_BYTES_MAX = 63;
 /** Rows with more columns list them in one fixed order, whatever was asked for. */
 const REQUEST_ORDER_MAX = 8;
@@ -95,7 +96,7 @@ function withKeys(columns: readonly Column[]): Column[] {
   });
 }
 
-/** The whole characters that have room. */
+/** As many whole characters as there is room for. */
 const storedName = (name: string): string => name.slice(0, utf8.encodeInto(name, nameBytes).read);
 const utf8 = new TextEncoder();
 const nameBytes = new Uint8Array(NAME_BYTES_MAX);

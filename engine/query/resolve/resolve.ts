@@ -137,7 +137,7 @@ export function resolveEntity(entity: EntityName, ast: JsonValue | null, options
   if (ast !== null && !isArray(ast)) throw fromBody();
   let query: JsonValue = ast;
   for (const filter of options.routeFilters ?? []) query = addFilter(query, filter);
-  // It comes behind ["from", entity]: where nothing was put around it, it may be a clause of that.
+  // PuppetDB reads ["from", entity, query], so a query that is nothing but a paging clause pages the rows.
   if (isPaging(query)) return resolveLevel(entity, [], [query], options);
   return resolveLevel(entity, query ?? [], [], options);
 }
