@@ -127,8 +127,8 @@ export class PartitionWriter {
   }
 
   async #flush(): Promise<void> {
-    const position = this.#host.position;
     try {
+      const { position } = this.#host;
       await this.#host.flush();
       this.#post({ kind: 'flushed', slot: this.#slot, position });
     } catch (error) {
@@ -157,6 +157,7 @@ export class PartitionWriter {
 
   /** Resolves when the time is over, or the writer is to stop. */
   pause(ms: number): Promise<void> {
+    if (this.#isStopping) return Promise.resolve();
     return new Promise((resolve) => {
       const wake = (): void => {
         clearTimeout(timer);

@@ -44,6 +44,23 @@ test('partition writer: a flush that fails is told once and tried again, until i
   assert.deepEqual(told, ['flush failed: EIO', 'flushed 1', 'well']);
 });
 
+test('partition writer: a position that cannot be read is told as a flush that fails, and read again', async () => {
+  const { writer, host, told, ends, flushing } = newWriter();
+  Object.defineProperty(host, 'position', {
+    get: () => {
+      throw new Error('MDB_CORRUPTED');
+    },
+    configurable: true,
+  });
+  writer.flushSoon();
+  await until('it is told', () => told.length > 0);
+  Object.defineProperty(host, 'position', { value: 2 });
+  await flushing(1);
+  ends[0]!(null);
+  await until('it is well', () => writer.trouble === null);
+  assert.deepEqual(told, ['flush failed: MDB_CORRUPTED', 'flushed 2', 'well']);
+});
+
 test('partition writer: what is committed during a flush is none of it, and is flushed by the next one', async () => {
   const { writer, host, told, ends, flushing } = newWriter();
   writer.flushSoon(0);
@@ -99,6 +116,7 @@ test('partition writer: a stop ends pauses, waits for the flush that is under wa
   await writer.beginStop();
   assert.equal(await failing, null);
   await pause;
+  await writer.pause(1e6);
   host.position = 2;
   const stopped = writer.stop();
   await new Promise(setImmediate);
