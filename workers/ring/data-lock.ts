@@ -172,6 +172,9 @@ function listen(server: Server, path: string): Promise<void> {
   return new Promise((done, fail) => {
     server.once('error', fail);
     server.listen(path, () => {
+      server.off('error', fail);
+      // Of connections that cannot be accepted, as where no more files can be opened: who asks knows by then that somebody listens.
+      server.on('error', () => {});
       server.unref();
       done();
     });

@@ -15,7 +15,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, Server } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -36,6 +36,20 @@ test('data lock: a second holder is refused until the first lets go', async () =
   await lock.release();
   const again = await lockDataDirectory(dir);
   await again.release();
+});
+
+test('data lock: connections that cannot be accepted do its holder no harm', async (t) => {
+  const servers: Server[] = [];
+  const { listen } = Server.prototype;
+  t.mock.method(Server.prototype, 'listen', function (this: Server, ...args: [string, () => void]) {
+    servers.push(this);
+    return listen.apply(this, args);
+  });
+  const lock = await lockDataDirectory(temporaryDirectory());
+  const [server] = servers;
+  // As many as there may be.
+  for (let i = 0; i < 3; i++) server!.emit('error', new Error('accept EMFILE'));
+  await lock.release();
 });
 
 test('data lock: a killed holder leaves nothing that stands in the way', async () => {
