@@ -78,7 +78,6 @@ export class PartitionStore {
   readonly statusWriter = new StatusWriter();
   readonly periodCounts = new PeriodCounts();
 
-  /** Throws when it holds a newer format. */
   constructor(dir: string, env: RootDatabase, { budget, isFixed, itemRange }: StoreOptions) {
     this.dir = dir;
     this.env = env;
@@ -101,10 +100,14 @@ export class PartitionStore {
     this.packages = opened.packages;
     const lists = this.#dictionaries.map((dictionary) => dictionary.lists);
     this.rewritten = { node: new Rewritten([this.kept.node, ...lists]), report: new Rewritten([this.kept.report]) };
-    const state = this.readState({});
-    if (state.format > FORMAT_VERSION) {
+  }
+
+  /** Throws when it holds a newer format, or its state cannot be read. */
+  requireKnownFormat(): void {
+    const { format } = this.readState({});
+    if (format > FORMAT_VERSION) {
       throw new Error(
-        `${dir} was written by a newer version (format ${state.format}, this program knows ${FORMAT_VERSION})`,
+        `${this.dir} was written by a newer version (format ${format}, this program knows ${FORMAT_VERSION})`,
       );
     }
   }

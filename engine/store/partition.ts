@@ -49,7 +49,14 @@ const COMMIT_WITHOUT_FLUSH = 0x10003 as TransactionFlags;
 
 /** Opens (and unless read only creates) the partition in `dir`. Throws when it holds a newer format; DataFileDamaged. */
 export function openPartition(dir: string, options: PartitionOptions = {}): Partition {
-  return new Partition(dir, options);
+  const partition = new Partition(dir, options);
+  try {
+    partition.requireKnownFormat();
+  } catch (error) {
+    partition.close().catch(() => {});
+    throw error;
+  }
+  return partition;
 }
 
 /** A file that is there while a sync has failed, also for the next process: the system's memory outlives this one. */
@@ -150,7 +157,13 @@ export class Partition extends PartitionStore {
     // lmdb lets everybody share one read transaction until a timer lets go of it: a snapshot taken in the same turn of the
     // event loop as an earlier one would be as old as that, and miss commands that were acknowledged in between.
     (this.env as unknown as { resetReadTxn(): void }).resetReadTxn();
-    return new View(this, this.env.useReadTransaction());
+    const transaction = this.env.useReadTransaction();
+    try {
+      return new View(this, transaction);
+    } catch (error) {
+      transaction.done();
+      throw error;
+    }
   }
 
   /**

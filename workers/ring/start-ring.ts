@@ -57,8 +57,8 @@ async function storedPositions(dir: string, info: StoreInfo, isFlushed = false):
   const positions: number[] = [];
   for (let slot = 0; slot < info.partitions; slot++) {
     const partition = openPartition(partitionDir(dir, slot));
-    positions.push(partition.position);
     try {
+      positions.push(partition.position);
       if (isFlushed) await partition.flush();
     } finally {
       await partition.close();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -11,6 +11,7 @@ import type { Batch } from '../../../engine/store/batch.ts';
 import { rowProblems } from '../../../engine/store/check/check.ts';
 import { dataFileOf } from '../../../engine/store/file/layout.ts';
 import { Scratch } from '../../../engine/store/file/lmdb.ts';
+import { FORMAT_VERSION, openStoreInfo } from '../../../engine/store/file/store-info.ts';
 import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/items/dictionaries.ts';
 import { BodyRef } from '../../../engine/store/items/refs.ts';
 import { openPartition, type PartitionOptions } from '../../../engine/store/partition.ts';
@@ -19,9 +20,11 @@ import { Copies } from '../../../engine/store/records/copies.ts';
 import type { ItemId, ResourceBody } from '../../../engine/store/records/records.ts';
 import { NODES_ALL, NODES_INACTIVE } from '../../../engine/store/records/tables.ts';
 import { encodeState, STATE } from '../../../engine/store/state.ts';
+import { openPartitions } from '../../../engine/store/store.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { Random, testSeed } from '../../support/random.ts';
+import { until } from '../../support/waiting.ts';
 import { heldSnapshots, nextTurn } from './readers.ts';
 
 const dirs: string[] = [];
@@ -46,6 +49,15 @@ const resource = (title: string, extra: Partial<ResourceBody> = {}): ResourceBod
   parameters: '{"ensure": "present"}',
   ...extra,
 });
+
+/** What the open file is; empty: it is open no more. */
+function linkOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return '';
+  }
+}
 
 function addNode(
   batch: Batch,
@@ -512,6 +524,34 @@ test('partition: a closed view holds no snapshot, also when its ranges were left
     assert.equal(heldSnapshots(p), 0, String(range));
   }
   await p.close();
+});
+
+test('partition: a snapshot whose state cannot be read is not held', async () => {
+  const p = fresh();
+  p.write(() => {});
+  const state = p.tables.state.get(STATE)!;
+  p.tables.state.putSync(STATE, Buffer.from('no state'));
+  assert.throws(() => p.snapshot());
+  await nextTurn();
+  assert.equal(heldSnapshots(p), 0);
+  p.tables.state.putSync(STATE, state);
+  p.snapshot().close();
+  await p.close();
+});
+
+test('store: where one of its partitions cannot be opened nothing stays open', async (t) => {
+  if (!existsSync('/proc/self/fd')) return t.skip('open files cannot be seen here');
+  const dir = temporaryDirectory();
+  const info = openStoreInfo(dir, { partitions: 2 });
+  const [first, last] = openPartitions(dir, info);
+  const state = encodeState({ ...last!.readState({}), format: FORMAT_VERSION + 1 });
+  last!.tables.state.putSync(STATE, state);
+  await Promise.all([first!.close(), last!.close()]);
+  const open = () => readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(dir)).length;
+  for (let i = 0; i < 3; i++) assert.throws(() => openPartitions(dir, info), /newer version/);
+  await until('all are closed', () => open() === 0);
+  assert.throws(() => openPartition(last!.dir), /newer version/);
+  await until('it is closed', () => open() === 0);
 });
 
 test('store: files that may not be used are told by their names', async (t) => {
