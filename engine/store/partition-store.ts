@@ -135,7 +135,7 @@ export class PartitionStore {
     return ids;
   }
 
-  get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'lists' | 'forget' | 'turnTo'>[] {
+  get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'lists' | 'refs' | 'forget' | 'turnTo'>[] {
     return [this.resources, this.facts, this.edges, this.packages];
   }
 
@@ -150,5 +150,10 @@ export class PartitionStore {
     this.knownPaths.clear();
     this.itemIds.forget();
     for (const dictionary of this.#dictionaries) dictionary.forget();
+  }
+
+  /** Gives back what the thread keeps elsewhere for it. To be called once, when nothing is written any more. */
+  protected leave(): void {
+    for (const { refs } of this.#dictionaries) refs.close();
   }
 }

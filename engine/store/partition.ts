@@ -71,6 +71,7 @@ export class Partition extends PartitionStore {
   #hasFreeList = false;
 
   readonly #atWork = new Set<Promise<void>>();
+  #closing: Promise<void> | null = null;
 
   constructor(dir: string, options: PartitionOptions) {
     const readOnly = options.readOnly ?? false;
@@ -245,8 +246,14 @@ export class Partition extends PartitionStore {
   }
 
   /** Waits for flushes and copies that run. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await Promise.allSettled(this.#atWork);
+    this.leave();
     await this.env.close();
   }
 }

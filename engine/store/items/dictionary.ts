@@ -11,7 +11,7 @@ import type { ItemClasses } from './item-classes.ts';
 import type { ItemSignatures } from './item-signatures.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import { type RecordBudget, RecordCache } from './record-cache.ts';
-import { Refs } from './refs.ts';
+import { openRefs, type Refs } from './refs.ts';
 
 /** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
 const CACHE_BYTES_MAX = 2 * 1024 * 1024;
@@ -62,7 +62,7 @@ export class Dictionary<B, R extends Fields = Fields> {
     this.records = new RecordCache(budget);
     this.bodies = new KeptBytes(budget);
     this.lists = new KeptBytes(budget);
-    this.refs = new Refs(spec.name);
+    this.refs = openRefs(spec.name);
     this.#budget = budget;
   }
 

@@ -21,16 +21,21 @@ const TWO_32 = 0x1_0000_0000;
 const GONE_MAX = 20_000;
 /** So many bits of an id say where it is remembered: two that differ in others count as gone together, which costs looking one up. */
 const GONE_MASK = (1 << 25) - 1;
-/** Dictionaries opened so far in this thread, by name. */
-const opened = new Map<string, number>();
+/** Places in refs that this thread's dictionaries have, by their name, and the refs of dictionaries that were closed. */
+const places = new Map<string, number>();
+const closed = new Map<string, Refs[]>();
 /**
  * What `items` begin as: as long as they will be, since an array that grows gets room for 16 more, and with -0, which V8 keeps as a
  * double from the start.
  */
 let unknown: readonly number[] = [];
 
+/** The refs of a dictionary that is opened: in the place of one that was closed, if there is such a place. */
+export const openRefs = (name: string): Refs => closed.get(name)?.pop() ?? new Refs(name);
+
 /** The refs of one dictionary. What they say holds while their era lasts and their item is there. */
 export class Refs {
+  readonly #name: string;
   readonly #place: number;
   /** A bit for each item: it is asked for with every ref, and a set would be in nobody's cache. */
   #gone = new Uint32Array(0);
@@ -41,9 +46,11 @@ export class Refs {
   /** Another one whenever an item went. */
   #state = 0;
 
+  /** Use `openRefs`. */
   constructor(name: string) {
-    this.#place = opened.get(name) ?? 0;
-    opened.set(name, this.#place + 1);
+    this.#name = name;
+    this.#place = places.get(name) ?? 0;
+    places.set(name, this.#place + 1);
     if (this.#place >= unknown.length) unknown = Array.from({ length: this.#place + 1 }, () => -0);
   }
 
@@ -104,5 +111,13 @@ export class Refs {
     this.#era += TWO_32;
     this.#gone.fill(0);
     this.#goneCount = 0;
+  }
+
+  /** The dictionary is closed, and its place free for another one: each place takes room in every ref. To be called once. */
+  close(): void {
+    this.clear();
+    const others = closed.get(this.#name);
+    if (others === undefined) closed.set(this.#name, [this]);
+    else others.push(this);
   }
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BodyRef, Refs } from '../../../../engine/store/items/refs.ts';
+import { BodyRef, ListRef, openRefs, Refs } from '../../../../engine/store/items/refs.ts';
 
 test('refs: each dictionary has its own item, whenever it was opened', () => {
   const first = new Refs('some');
@@ -31,6 +31,29 @@ test('refs: each dictionary has its own item, whenever it was opened', () => {
     [first, ...later].map((refs) => refs.get(new BodyRef())),
     [0, 0, 0, 0],
   );
+});
+
+test('refs: a dictionary has the place of one that was closed, and nothing that it knew', () => {
+  const others = [openRefs('open'), openRefs('open')] as const;
+  const closing = openRefs('open');
+  const [ref, list] = [new BodyRef(), new ListRef()];
+  closing.set(ref, 7);
+  const { length } = ref.items;
+  closing.setList(list, Uint32Array.of(7));
+  closing.close();
+  let later = closing;
+  for (let i = 0; i < 100; i++) {
+    later = openRefs('open');
+    assert.deepEqual([later.get(ref), later.list(list)], [0, null]);
+    later.set(ref, 8);
+    later.setList(list, Uint32Array.of(8));
+    if (i < 99) later.close();
+  }
+  assert.deepEqual([later.get(ref), later.list(list)], [8, Uint32Array.of(8)]);
+  assert.equal(ref.items.length, length);
+  others[1].set(ref, 9);
+  assert.deepEqual([others[0].get(ref), others[1].get(ref), later.get(ref)], [0, 9, 8]);
+  assert.notEqual(openRefs('open'), later);
 });
 
 test('refs: what went is not found, nor anything from before its id was given anew', () => {
