@@ -7,7 +7,7 @@ import { FORMAT_VERSION } from './file/store-info.ts';
 import { ItemIds, itemRound } from './item-ids.ts';
 import { EDGES, FACTS, PACKAGES, RESOURCES } from './items/dictionaries.ts';
 import { Dictionary } from './items/dictionary.ts';
-import { Generations } from './items/generations.ts';
+import { Recent } from './items/generations.ts';
 import { KeptBytes } from './items/kept-bytes.ts';
 import type { KeptLists } from './items/kept-lists.ts';
 import { KnownPaths } from './items/known-paths.ts';
@@ -26,8 +26,8 @@ import { ReportZones } from './reports/report-zones.ts';
 import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, STATE, type State } from './state.ts';
 
-/** Certnames kept by a thread. */
-const NAMES_MAX = 32_768;
+/** Certnames kept by a thread: all of a partition of up to 33,000 nodes. */
+const NAMES_MAX = 40_000;
 
 interface StoreOptions {
   readonly budget: RecordBudget;
@@ -47,7 +47,7 @@ export class PartitionStore {
   readonly edges: Dictionary<EdgeBody, StoredEdge>;
   readonly packages: Dictionary<PackageBody, StoredPackage>;
   /** Certnames of committed nodes: a node never gets another one, and its id is never given to another. */
-  readonly names = new Generations<string>(NAMES_MAX);
+  readonly names = new Recent<string>(NAMES_MAX);
   /** Where these stand among tags (tag-rank.ts). */
   readonly ranks = new NumbersById();
   #nameIds = new NameIds(0);

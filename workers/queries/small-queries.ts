@@ -10,7 +10,7 @@ import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts'
 import { sampleOf, WarmUp } from '../../engine/query/warm-up.ts';
 import { failureText, reasonOf } from '../../engine/reason.ts';
 import { openStoreInfo } from '../../engine/store/file/store-info.ts';
-import { Generations } from '../../engine/store/items/generations.ts';
+import { Recent } from '../../engine/store/items/generations.ts';
 import { RecordBudget } from '../../engine/store/items/record-cache.ts';
 import type { Partition } from '../../engine/store/partition.ts';
 import { openPartitions } from '../../engine/store/store.ts';
@@ -99,7 +99,7 @@ export function shapeTextOf({ method, path, queryString, body }: QueryRequest): 
 
 export class SmallQueries {
   readonly #options: SmallQueriesOptions;
-  readonly #shapes = new Generations<QueryShape, string>(SHAPES_MAX);
+  readonly #shapes = new Recent<QueryShape, string>(SHAPES_MAX);
   /** Null: not open yet. Empty: they cannot be opened, or are closed. */
   #partitions: readonly Partition[] | null = null;
   /** One was tried in this turn of the event loop. */
@@ -130,7 +130,7 @@ export class SmallQueries {
     const known = this.#shapes.get(text);
     if (known !== undefined) return known;
     const shape = new QueryShape();
-    this.#shapes.set(text, shape, 1);
+    this.#shapes.set(text, shape);
     return shape;
   }
 

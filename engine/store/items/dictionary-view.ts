@@ -78,7 +78,7 @@ export interface ViewBounds {
   seesKept(kind: 'node'): boolean;
 }
 
-/** Reads at one snapshot. Returned arrays are fresh; bodies are shared and must not be changed. */
+/** Reads at one snapshot. Arrays and bodies that it returns are made for the caller. */
 export class DictionaryView<B, R extends Fields = Fields> {
   readonly #dictionary: Dictionary<B, R>;
   readonly #options: ReadOptions;
@@ -115,14 +115,7 @@ export class DictionaryView<B, R extends Fields = Fields> {
   }
 
   body(id: ItemId): B {
-    const { cache, spec } = this.#dictionary;
-    if (!this.#seesItems) return spec.decode(this.#raw(id));
-    const cached = cache.get(id);
-    if (cached !== undefined) return cached;
-    const bytes = this.#raw(id);
-    const body = spec.decode(bytes);
-    cache.set(id, body, bytes.length + 200);
-    return body;
+    return this.#dictionary.spec.decode(this.#raw(id));
   }
 
   /** Places of fields that take few values over many items. */
@@ -156,7 +149,7 @@ export class DictionaryView<B, R extends Fields = Fields> {
     const bytes = this.#raw(id);
     const record = spec.record();
     record.load(Buffer.from(bytes.subarray(0, bytes.length)));
-    if (this.#seesItems) records.set(id, record, bytes.length);
+    if (this.#seesItems) records.set(id, record);
     return record;
   }
 

@@ -133,7 +133,7 @@ export class DictionaryWriter<B> {
 
   /** Writes postings and indexes, and deletes bodies that no node has any more. Call once, at the end of the transaction. */
   flush(): void {
-    const { spec, tables, cache, refs } = this.#dictionary;
+    const { spec, tables, refs } = this.#dictionary;
     for (const id of this.#post.flush()) {
       const bytes = tables.body.get(id);
       if (bytes === undefined) continue;
@@ -142,7 +142,6 @@ export class DictionaryWriter<B> {
       for (const [tag, texts] of spec.indexes(body)) this.#index.remove(tag, texts, id);
       tables.body.removeSync(id);
       this.#ids.changed(spec.name);
-      cache.delete(id);
       refs.drop(id);
     }
     this.#index.flush();

@@ -6,15 +6,11 @@ import type { RootDatabase } from 'lmdb';
 import { openTable } from '../file/lmdb.ts';
 import type { Fields } from '../records/fields.ts';
 import type { DictionarySpec } from './dictionaries.ts';
-import { Generations } from './generations.ts';
 import type { ItemClasses } from './item-classes.ts';
 import type { ItemSignatures } from './item-signatures.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import { type RecordBudget, RecordCache } from './record-cache.ts';
 import { openRefs, type Refs } from './refs.ts';
-
-/** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
-const CACHE_BYTES_MAX = 2 * 1024 * 1024;
 
 type DictionaryTables = ReturnType<typeof openDictionaryTables>;
 
@@ -41,7 +37,6 @@ function openDictionaryTables(env: RootDatabase, { name, copies }: Pick<Dictiona
 export class Dictionary<B, R extends Fields = Fields> {
   readonly spec: DictionarySpec<B, R>;
   readonly tables: DictionaryTables;
-  readonly cache = new Generations<B>(CACHE_BYTES_MAX);
   readonly records: RecordCache<R>;
   /** Bodies as they are stored. */
   readonly bodies: KeptBytes;
@@ -111,7 +106,6 @@ export class Dictionary<B, R extends Fields = Fields> {
   }
 
   #forgetBodies(): void {
-    this.cache.clear();
     this.records.clear();
     this.bodies.clear();
     this.#classes?.forget();

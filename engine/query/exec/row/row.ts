@@ -102,7 +102,7 @@ export class Row {
     let name = names.get(this.nodeId);
     if (name === undefined) {
       name = this.node.certname;
-      if (name !== '') names.set(this.nodeId, name, 1);
+      if (name !== '') names.set(this.nodeId, name);
     }
     return name;
   }
