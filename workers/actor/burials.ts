@@ -71,7 +71,7 @@ export class Burials {
   }
 
   async #burySome(): Promise<void> {
-    const seqs = [...this.#dead].slice(0, LETTERS_AT_ONCE);
+    const seqs = first(LETTERS_AT_ONCE, this.#dead);
     const letters: { seq: number; held: HeldCommand }[] = [];
     for (const seq of seqs) {
       const bytes = this.#host.readHeld(seq);
@@ -96,4 +96,14 @@ export class Burials {
     this.#post({ kind: 'discarded', slot: this.#slot, letters: discarded });
     this.#writer.flushSoon();
   }
+}
+
+/** The first ones of a set, which may have very many. */
+function first(count: number, set: ReadonlySet<number>): number[] {
+  const found: number[] = [];
+  for (const one of set) {
+    if (found.length === count) break;
+    found.push(one);
+  }
+  return found;
 }
