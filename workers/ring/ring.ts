@@ -313,7 +313,7 @@ export class Ring implements CommandRing {
         this.#outcomes.discarded(this.#slots[message.slot]!, message.letters);
         break;
       case 'trouble':
-        this.#troubled(this.#slots[message.slot]!, 'actor', message.text);
+        this.#troubled(this.#slots[message.slot]!, { actor: message.text });
         break;
       case 'swept':
         this.#sweeps.finished(message);
@@ -335,7 +335,6 @@ export class Ring implements CommandRing {
   #ready(slot: Slot, position: number, held: readonly Held[]): void {
     slot.up = true;
     slot.opening = false;
-    slot.troubles = NO_TROUBLES;
     const queued = new Set<number>();
     for (const entry of slot.mailbox.entries()) queued.add(entry.record.seq);
     this.#held.replace(slot, held, queued);
@@ -344,6 +343,7 @@ export class Ring implements CommandRing {
       slot.unflushed.push(entry.record);
       this.#outcomes.lost(slot, entry);
     }
+    this.#troubled(slot, NO_TROUBLES);
     this.#sweeps.up(slot);
     this.#held.up();
     this.#plan(slot);
@@ -353,7 +353,7 @@ export class Ring implements CommandRing {
     const { flight } = slot;
     if (flight === null || flight.id !== id) return;
     slot.flight = null;
-    this.#troubled(slot, 'log', null);
+    this.#troubled(slot, { log: null });
     slot.mailbox.worked(
       handled.length,
       handled.reduce((sum, { duration }) => sum + duration, 0),
@@ -390,7 +390,7 @@ export class Ring implements CommandRing {
       return;
     }
     if (!isDamaged) {
-      this.#troubled(slot, 'log', `commands cannot be read from the log: ${text}`);
+      this.#troubled(slot, { log: `commands cannot be read from the log: ${text}` });
       setTimeout(() => this.#plan(slot), READ_AGAIN_MS).unref();
       return;
     }
@@ -414,10 +414,10 @@ export class Ring implements CommandRing {
     if (count > 0) slot.unflushed = unflushed.slice(count);
   }
 
-  /** `kind`: who tells of it. */
-  #troubled(slot: Slot, kind: keyof Slot['troubles'], told: string | null): void {
+  /** `told`: what is known of them now. */
+  #troubled(slot: Slot, told: Partial<Slot['troubles']>): void {
     const before = troubleOf(slot);
-    slot.troubles = { ...slot.troubles, [kind]: told };
+    slot.troubles = { ...slot.troubles, ...told };
     const text = troubleOf(slot);
     if (text === before) return;
     if (text === null) this.#log.info(`partition ${slot.slot}: works again`);

@@ -415,6 +415,11 @@ test('ring: a partition whose waiting commands cannot be taken over is told of, 
   assert.equal(ring.healthy, false);
   assert.ok(lines.some((line) => line.startsWith(`error partition ${slot}: cannot be opened: `)));
   assert.ok(!lines.some((line) => line.includes('died')), lines.join('\n'));
+  const mended = openPartition(partitionDir(dir, slot));
+  mended.write((batch) => batch.removeRetry(1));
+  await mended.close();
+  await until('it has been opened', () => ring.healthy);
+  assert.ok(lines.includes(`info partition ${slot}: works again`), lines.join('\n'));
 });
 
 test('ring: commands that are feared go batch by batch, also when that cannot be noted, and what is held after them', async (t) => {
