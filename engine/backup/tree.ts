@@ -7,7 +7,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeDirectory, syncDirectory } from '../directories.ts';
 import { isUnfinished } from '../inbox/dead-letters.ts';
 import { isGone, reasonOf } from '../reason.ts';
-import { LOCK_FILE } from '../store/file/layout.ts';
+import { LOCK_FILE, LOCK_NAME } from '../store/file/layout.ts';
 import { BackupFailed } from './errors.ts';
 
 /** Runs `work`, and removes what is left under the paths when it has ended, however it did. */
@@ -23,7 +23,7 @@ export async function copyFolder(from: string, to: string, copy: Copy): Promise<
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const { name } = entry;
     // Locks belong to the directory that is in use, not to its copy; files that are being written get their names later.
-    if (name === 'lock' || name === LOCK_FILE || isUnfinished(name)) continue;
+    if (name === LOCK_NAME || name === LOCK_FILE || isUnfinished(name)) continue;
     if (entry.isDirectory()) await copyFolder(join(from, name), join(to, name), copy);
     else await copy(join(from, name), join(to, name));
   }

@@ -35,6 +35,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { makeDirectory } from '../../engine/directories.ts';
 import { reasonOf } from '../../engine/reason.ts';
+import { isUnfinishedLock, LOCK_NAME } from '../../engine/store/file/layout.ts';
 
 export interface DataLock {
   release(): Promise<void>;
@@ -44,7 +45,6 @@ export interface DataLock {
 const ADDRESS_SIZE_MAX = 100;
 /** What folders have behind `lock` before they are the lock. */
 const SUFFIX_SIZE = 9;
-const UNFINISHED = /^lock\.[0-9a-f]{8}$/;
 /** Characters of a socket's name: 64 random bits, which do not come twice. */
 const NAME_SIZE = 16;
 /** What an address has behind `lock`. */
@@ -123,7 +123,7 @@ interface Address {
  * Through an open file where that path is too long for an address.
  */
 function addressIn(dir: string): Address {
-  const inside = join(resolve(dir), 'lock');
+  const inside = join(resolve(dir), LOCK_NAME);
   if (Buffer.byteLength(inside) + INNER_SIZE <= ADDRESS_SIZE_MAX) return { path: inside, close: () => {} };
   const file = openSync(dir, 'r');
   const folder = `/proc/self/fd/${file}`;
@@ -133,7 +133,7 @@ function addressIn(dir: string): Address {
       `the path of ${dir} is too long: this system locks directories of up to ${ADDRESS_SIZE_MAX - 5 - INNER_SIZE} bytes`,
     );
   }
-  return { path: join(folder, 'lock'), close: () => closeSync(file) };
+  return { path: join(folder, LOCK_NAME), close: () => closeSync(file) };
 }
 
 /** null: somebody else has the lock, or was faster. */
@@ -219,7 +219,7 @@ function namesIn(path: string, dir: string): string[] {
 /** Whether a socket that was found there is of a living process; of a dead one it is removed. */
 async function isAlive(path: string, found: Kind, dir: string): Promise<boolean> {
   if (found === null) return false;
-  if (found !== 'socket') throw new Error(`${join(dir, 'lock')} is no socket: it is not the lock of a process`);
+  if (found !== 'socket') throw new Error(`${join(dir, LOCK_NAME)} is no socket: it is not the lock of a process`);
   if (await answers(path, dir)) return true;
   try {
     // A folder that has come there meanwhile stays.
@@ -251,12 +251,12 @@ function answers(path: string, dir: string): Promise<boolean> {
 const isDenied = (error: unknown): boolean => ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 const ofAnotherUser = (dir: string): Error =>
-  new Error(`${dir} may be used by another process: ${join(dir, 'lock')} belongs to another user`);
+  new Error(`${dir} may be used by another process: ${join(dir, LOCK_NAME)} belongs to another user`);
 
 /** Removes what is left of those who were killed while they tried. Only for who has the lock. */
 function removeUnfinished(path: string): void {
   const folder = dirname(path);
-  for (const name of readdirSync(folder)) if (UNFINISHED.test(name)) attempt(() => removeSockets(join(folder, name)));
+  for (const name of readdirSync(folder)) if (isUnfinishedLock(name)) attempt(() => removeSockets(join(folder, name)));
 }
 
 /** Of nothing else is this the place to remove it. */

@@ -4,7 +4,14 @@
 
 import { existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
-import { INFO_NAME, isScratch } from '../../engine/store/file/layout.ts';
+import {
+  INFO_NAME,
+  isScratch,
+  isUnfinishedLock,
+  LOCK_NAME,
+  NEW_INFO_NAME,
+  RUNNING_NAME,
+} from '../../engine/store/file/layout.ts';
 import { partitionsWithData } from '../../engine/store/file/store-info.ts';
 
 /** Longest file of its kind, bytes. */
@@ -17,9 +24,9 @@ interface Entry {
 
 /** Names of what a start writes over, each with what tells it from another thing of that name. */
 const ownNames: Readonly<Record<string, (entry: Entry) => boolean>> = {
-  lock: isLock,
-  running: (entry) => /^\d*\n?$/.test(smallText(entry)),
-  [`${INFO_NAME}.new`]: (entry) => /^(?:$|\{"format":)/.test(smallText(entry)),
+  [LOCK_NAME]: isLock,
+  [RUNNING_NAME]: (entry) => /^\d*\n?$/.test(smallText(entry)),
+  [NEW_INFO_NAME]: (entry) => /^(?:$|\{"format":)/.test(smallText(entry)),
 };
 
 /**
@@ -39,7 +46,7 @@ export function requireOwnFolder(dir: string): void {
   const stranger = names.find((name) => !isOwn(join(dir, name)));
   if (stranger === undefined) return;
   throw new Error(
-    `${dir} is no data directory: it has no ${INFO_NAME}, but ${stranger}, which is something else than a data directory's. Nothing is overwritten; name another folder`,
+    `${dir} is no data directory: it has no ${INFO_NAME}, but ${stranger}, which is not what a data directory has under that name. Nothing was changed; choose another folder`,
   );
 }
 
@@ -50,7 +57,7 @@ function isOwn(path: string): boolean {
   if (stats === undefined) return true;
   const name = basename(path);
   if (isScratch(name)) return holdsOnly({ path, stats }, /^(?:(?:data|lock)\.mdb|partition-\d+)$/);
-  if (/^lock\.[0-9a-f]{8}$/.test(name)) return isLock({ path, stats });
+  if (isUnfinishedLock(name)) return isLock({ path, stats });
   return !Object.hasOwn(ownNames, name) || ownNames[name]!({ path, stats });
 }
 

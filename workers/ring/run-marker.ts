@@ -5,7 +5,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataFileDamaged } from '../../engine/store/file/data-file.ts';
-import { dataFileOf } from '../../engine/store/file/layout.ts';
+import { dataFileOf, RUNNING_NAME } from '../../engine/store/file/layout.ts';
 import { walkInTurns } from '../../engine/store/file/page-walk.ts';
 import { partitionDirs, type StoreInfo } from '../../engine/store/file/store-info.ts';
 import { inTurns } from '../system/turns.ts';
@@ -23,7 +23,7 @@ export class RunMarker {
   readonly #timer: NodeJS.Timeout;
 
   constructor(dir: string) {
-    this.#file = join(dir, 'running');
+    this.#file = join(dir, RUNNING_NAME);
     this.quickEnds = readEnds(this.#file);
     this.#write(this.quickEnds + 1);
     this.#timer = setTimeout(() => this.#write(0), SETTLED_MS);

@@ -2,9 +2,16 @@
 
 import { join } from 'node:path';
 
-/** Its description (store-info.ts). */
+/** Its description (store-info.ts), and the same while it is written. */
 export const INFO_NAME = 'store.json';
+export const NEW_INFO_NAME = `${INFO_NAME}.new`;
 export const infoFile = (dir: string): string => join(dir, INFO_NAME);
+
+/** The lock of the process that uses it (workers/ring/data-lock.ts), and what is called like this before it is the lock. */
+export const LOCK_NAME = 'lock';
+export const isUnfinishedLock = (name: string): boolean => /^lock\.[0-9a-f]{8}$/.test(name);
+/** Tells that a process uses it, or did not end in order (workers/ring/run-marker.ts). */
+export const RUNNING_NAME = 'running';
 
 /** The command log. */
 export const inboxDir = (dir: string): string => join(dir, 'inbox');

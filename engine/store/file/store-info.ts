@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { makeDirectory, syncNow } from '../../directories.ts';
 import { newKey } from '../../fingerprint.ts';
 import { DataFileDamaged } from './data-file.ts';
-import { dataFileOf, infoFile, isPartition, isScratch, partitionDir } from './layout.ts';
+import { dataFileOf, infoFile, isPartition, isScratch, NEW_INFO_NAME, partitionDir } from './layout.ts';
 
 /** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`; 3: events without values of their own; 4: `fact_copy`; 5: memos of payloads; 6: kinds and times of reports; 7: their marks and periods; 8: rounds of item ids; 9: their times, and their events by status. */
 export const FORMAT_VERSION = 9;
@@ -126,10 +126,9 @@ export function markComplete(dir: string, info: StoreInfo): void {
 }
 
 function writeInfo(dir: string, info: StoreInfo): void {
-  const file = infoFile(dir);
-  const temporary = `${file}.new`;
+  const temporary = join(dir, NEW_INFO_NAME);
   writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flush: true });
-  renameSync(temporary, file);
+  renameSync(temporary, infoFile(dir));
   syncNow(dir);
 }
 
