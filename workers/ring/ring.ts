@@ -129,7 +129,7 @@ export class Ring implements CommandRing {
     this.#stream.subscribe((record) => this.#delivered(record, isFeared));
     isFeared = false;
     if (this.#trials.isFeared && this.depth > 0) {
-      const why = 'the last runs ended soon and not in order, and one of them may be why';
+      const why = 'the last runs ended soon and not in order, and one of these commands may be why';
       this.#log.warn(`${this.depth} commands that wait are tried batch by batch: ${why}`);
     }
     if (options.actorsAfter === undefined) this.#startActors();

@@ -67,7 +67,7 @@ export class Sweeps {
     const request = this.#requests.get(activity.id);
     if (request === undefined || ++request.crashes < CRASHES_MAX) return;
     this.#requests.delete(activity.id);
-    request.reject(new Error(`its thread died ${CRASHES_MAX} times: ${reason}`));
+    request.reject(new Error(`partition ${activity.slot}: its thread died ${CRASHES_MAX} times: ${reason}`));
   }
 
   close(): void {
