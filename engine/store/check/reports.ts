@@ -155,21 +155,21 @@ export class ReportsCheck {
   }
 
   /** What leads to reports, and the counters. */
-  #reportTables({ reports, events, marked, timed: told, counted, unread }: SeenReports): void {
+  #reportTables({ reports, events, marked, timed, counted, unread }: SeenReports): void {
     const { report_time, report_node, report_digest } = this.#view.partition.tables;
     const view = this.#view;
-    let timed = 0;
+    let keys = 0;
     for (const key of report_time.getKeys({ ...view.options })) {
-      timed++;
+      keys++;
       if (unread.has(idOfTimeKey(key))) continue;
       const record = view.reports.get(idOfTimeKey(key));
       if (record?.producerTimestamp !== timeOfKey(key))
         this.#findings.say(`report_time of ${idOfTimeKey(key)} is wrong`);
     }
-    this.#findings.equal('report_time', timed, reports);
+    this.#findings.equal('report_time', keys, reports);
     if (unread.size === 0) {
       this.#findings.equal('marks of reports', view.reports.marks.count(), marked);
-      this.#findings.equal('report_moments', view.reports.moments.count(), told);
+      this.#findings.equal('report_moments', view.reports.moments.count(), timed);
       this.#findings.equal('report_statuses', view.reports.statuses.count(), counted);
       this.#findings.equal('counter of events', view.counts.events, events);
     }

@@ -48,7 +48,8 @@ export type StoredReportList =
 
 export type ReportLists = Readonly<Record<ReportListName, StoredReportList>>;
 
-const HEAD = 8;
+/** The ends of all lists but the last. */
+const HEAD = (REPORT_LISTS.length - 1) * 4;
 const PACKED = 0;
 const DEFLATED = 1;
 
@@ -75,7 +76,7 @@ export function encodeReportLists(lists: ReportLists): Buffer {
       out.set(part.bytes, at + 1);
       at += 1 + part.bytes.length;
     }
-    if (index < 2) out.writeUInt32LE(at, index * 4);
+    if (index < REPORT_LISTS.length - 1) out.writeUInt32LE(at, index * 4);
   }
   return out;
 }
