@@ -87,7 +87,7 @@ export class ReportView implements EventSource {
     return this.#statuses;
   }
 
-  /** Whether that is kept of nearly all: of some of the first ones. */
+  /** Whether `statuses` tells of nearly all reports, as it does where it tells of some of the first block. */
   get areCounted(): boolean {
     return !this.statuses.at(blockOf(this.idRange.first)).isEmpty;
   }

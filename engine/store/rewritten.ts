@@ -1,6 +1,6 @@
-// Records that are written anew under their ids, or removed: of nodes with their lists, at each of their runs, and seldom of reports. Of
-// many few change between two queries, so a thread keeps them: each commit leaves word of those that it changed, within the transaction,
-// so that a snapshot has the word of exactly the changes that it sees.
+// Which records were written anew or removed last. Threads keep records for their next queries, of nodes with their lists, and of reports: few
+// of many change in between. So each transaction that changes some notes their ids, and a snapshot has the notes of exactly the changes that
+// it sees.
 //
 //   u32 LE ids, in the order in which they changed; only the last TOLD_MAX of all
 
@@ -8,7 +8,7 @@ import type { KeptBytes } from './items/kept-bytes.ts';
 
 export type RewrittenKind = 'node' | 'report';
 
-/** Where the word lies, in the table of the state. */
+/** Where the ids are noted, in the table of the state. */
 export const REWRITTEN: Readonly<Record<RewrittenKind, Buffer>> = {
   node: Buffer.from('rewritten_nodes'),
   report: Buffer.from('rewritten_reports'),
@@ -16,11 +16,11 @@ export const REWRITTEN: Readonly<Record<RewrittenKind, Buffer>> = {
 
 export const REWRITTEN_KINDS = Object.keys(REWRITTEN) as readonly RewrittenKind[];
 
-/** What fits a page beside others. */
+/** So many ids are noted: they fit a page beside others. */
 export const TOLD_MAX = 256;
 const ID_SIZE = 4;
 
-/** What is to be left behind when these change after those. */
+/** What is to be noted when these have changed after those noted before. */
 export function withRewritten(before: Uint8Array | undefined, ids: Iterable<number>): Buffer {
   const added = Buffer.from(Uint32Array.from(ids).buffer);
   const all = before === undefined ? added : Buffer.concat([before, added]);
@@ -38,8 +38,8 @@ export class Rewritten {
   }
 
   /**
-   * A snapshot begins that sees so many changes. `told`: the word that the last of them left. What is kept is as this snapshot has it
-   * from now on.
+   * A snapshot begins that sees so many changes. `told`: the ids that are noted in it. From now on what is kept is as this snapshot has
+   * it.
    */
   begin(changes: number, told: () => Uint8Array | undefined): void {
     const count = changes - this.#changes;

@@ -1,4 +1,4 @@
-// A snapshot of a partition, or what a transaction sees that writes: what views read at, and what ends with them.
+// What a view reads at, and what ends with it: a snapshot of a partition, or what the write transaction sees.
 
 import { fast, type ReadOptions, raw, type Scratch } from './file/lmdb.ts';
 import { BroughtIn } from './items/kept-bytes.ts';
@@ -16,7 +16,7 @@ export class Snapshot {
   /** Ranges that were begun. One that is left before its end holds the snapshot, so `close` ends them. */
   readonly #ranges: Generator[] = [];
 
-  /** `transaction`: one that reads; undefined for what the one sees that writes. */
+  /** `transaction`: a read transaction; undefined: the write transaction that runs. */
   // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
   constructor(partition: PartitionStore, transaction: any) {
     this.partition = partition;

@@ -52,7 +52,7 @@ export class View implements ViewBounds {
   readonly #snapshot: Snapshot;
   #nameIds: NameIds | null = null;
 
-  /** `transaction`: one that reads; undefined for what the one sees that writes. */
+  /** `transaction`: a read transaction; undefined: the write transaction that runs. */
   // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
   constructor(partition: PartitionStore, transaction: any) {
     const snapshot = new Snapshot(partition, transaction);

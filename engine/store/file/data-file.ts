@@ -67,9 +67,9 @@ export interface Meta {
 const AT_ONCE = 1 << 20;
 
 /**
- * Writes every byte of the file to where it is, some at a time, and flushes it. Of a sync that failed the system tells once, and takes what it
- * could not write for written from then on: it has it in memory still, but writes it no more by itself. Nobody may write or flush meanwhile.
- * Throws errors of the file system.
+ * Writes every byte of the file to where it is, some at a time, and flushes it. For after a sync that failed: the system tells of it once, and
+ * then takes for written what it could not write. It still has these bytes in memory, but does not write them again by itself. Nobody may write
+ * or flush meanwhile. Throws errors of the file system.
  */
 export function* writeAgain(path: string): Generator<undefined, void> {
   const file = openSync(path, 'r+');
@@ -88,6 +88,7 @@ export function* writeAgain(path: string): Generator<undefined, void> {
   }
 }
 
+/** The MDB_db at that place. */
 export function readTree(bytes: Buffer, offset: number): TreeRecord {
   return {
     flags: bytes.readUInt16LE(offset + 4),

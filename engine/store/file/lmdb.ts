@@ -43,7 +43,7 @@ export function openTable<K extends Key>(env: RootDatabase, name: string, option
   return (env.openDB<Buffer, K>(name, options) as Database<Buffer, K> | undefined) ?? NO_TABLE;
 }
 
-/** All that readers ask of a table. */
+/** A table with nothing in it: all that readers ask of one. */
 const NO_TABLE = {
   get: () => undefined,
   getBinaryFast: () => undefined,
@@ -52,7 +52,7 @@ const NO_TABLE = {
   getKeysCount: () => 0,
 } as unknown as Database<Buffer, never>;
 
-/** How many entries a table has. Within a write transaction: as it leaves it. */
+/** How many entries a table has. Within a write transaction: with its changes so far. */
 export function entryCount<K extends Key>(table: Database<Buffer, K>): number {
   const { db } = table as unknown as { db: { stat(): { entryCount: number } } };
   return db.stat().entryCount;
@@ -131,7 +131,7 @@ export function writeTransaction<T>(env: RootDatabase, dir: string, change: () =
   }
 }
 
-/** Whether the system failed in it after something may have been written: not for want of room, of which it tells before. */
+/** Whether a write or sync failed after part of it may have been done. Not for want of room, of which the system tells before. */
 export function isFailedSync(error: unknown): boolean {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   return typeof code === 'number' && code > 0 && code !== ENOSPC && code !== EDQUOT;
@@ -159,9 +159,9 @@ export function tellsOfDamage(error: unknown): error is Error {
  * What a transaction on the environment in `dir` threw, in words for whoever runs the server when the system is to blame: those
  * errors keep their `code`, a number above 0 (lmdb's own are below). Others stay as they are.
  *
- * Of a write that fails lmdb tells standard error too, without ending the line: whatever is said next would be part of it, and
- * the log's line of JSON about the full disk none. So the line is ended. Where some of it could be written lmdb is silent and
- * calls it EIO: an empty line is left, and the room that the file system has tells what it was.
+ * lmdb also tells standard error of a write that fails, without ending the line: the log's next line of JSON would be part of that line, and no
+ * JSON. So it is ended here. Where a part could be written lmdb says nothing and calls it EIO: then this leaves an empty line, and how much
+ * room the file system has tells what it was.
  */
 function ofFailedWrite(error: unknown, dir: string): unknown {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
@@ -200,8 +200,8 @@ const CONTENT_FACTOR = 3;
 
 /**
  * Throws ENOSPC when the file system of `dir` may have no room for a transaction whose content is of so many bytes. To be asked
- * before one: of a write that fails lmdb composes a message in memory that is too small for it, and which all threads share; the
- * process does not survive that when the pages are many.
+ * before each: where a write of many pages fails, lmdb composes a message that is longer than its memory, which all threads share, and the
+ * process does not survive that.
  */
 export function requireRoom(dir: string, bytes: number): void {
   const volume = volumeOf(dir);
@@ -239,7 +239,7 @@ export class Scratch {
   readonly #source = new Memory();
   readonly #offset: number;
 
-  /** `offset`: values begin so many bytes behind the start of the memory, for who looks at several bytes of theirs at a time. */
+  /** `offset`: values begin so many bytes behind the start of the memory, so that what is read of them as wider numbers is aligned. */
   constructor(offset = 0) {
     this.#offset = offset;
   }

@@ -8,7 +8,14 @@ import { newKey } from '../../fingerprint.ts';
 import { DataFileDamaged } from './data-file.ts';
 import { dataFileOf, infoFile, isPartition, isScratch, NEW_INFO_NAME, partitionDir } from './layout.ts';
 
-/** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`; 3: events without values of their own; 4: `fact_copy`; 5: memos of payloads; 6: kinds and times of reports; 7: their marks and periods; 8: rounds of item ids; 9: their times, and their events by status. */
+/**
+ * Version of what lies on disk. Older data are read as they are; what is written is of this version. What each has brought:
+ *
+ *   2  `report_lists`                           6  kinds of reports, bounds of their times
+ *   3  events without values of their own       7  marks and periods of reports
+ *   4  `fact_copy`                              8  rounds of item ids
+ *   5  memos of payloads                        9  moments and statuses of reports
+ */
 export const FORMAT_VERSION = 9;
 
 export interface StoreInfo {

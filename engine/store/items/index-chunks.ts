@@ -13,8 +13,8 @@ interface IndexChunk {
 }
 
 /**
- * By their texts: the item that is added, as long as it is the only one, or the chunks that are changed. Most of what comes with a new
- * resource is of that resource only: so many items take nothing else of memory until they are written.
+ * What is changed, by text: the item, as long as one is added and nothing else is changed there, or the chunks. Most texts that come with a new
+ * resource are of that resource only, and until they are written they take no more memory than this.
  */
 interface Further extends Map<string, Further | Chunks | ItemId> {}
 

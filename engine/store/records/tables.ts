@@ -14,9 +14,11 @@ export const NODES_WITH_FACTS = 4;
 const NODES_WITH_REPORT = 5;
 export const NODES_WITH_INPUTS = 6;
 export const NODES_WITH_PACKAGES = 7;
-/** Sets of reports kept the same way: those that are the latest of their nodes, those with events, those of which a time is far away (report-times.ts): one of the run, or that of the receipt. */
+/** Sets of reports kept the same way: those that are the latest of their nodes, */
 export const REPORTS_LATEST = 8;
+/** those with events, */
 export const REPORTS_WITH_EVENTS = 9;
+/** those that are far away by a time of the run, and by that of the receipt (report-times.ts). */
 export const REPORTS_FAR = 10;
 export const REPORTS_FAR_RECEIPT = 11;
 
@@ -51,7 +53,10 @@ export function openTables(env: RootDatabase) {
   const byId = (name: string) => table<number>(name, { keyEncoding: 'uint32' });
   const packed = (name: string) => table<number>(name, { keyEncoding: 'uint32', compression: true });
   return {
-    /** `STATE`: counters, ids, stream position (msgpack); of `REWRITTEN`: nodes and reports whose records changed last (rewritten.ts). */
+    /**
+     * `STATE`: counters, ids, stream position (msgpack). Of `REWRITTEN`: nodes and reports whose records changed last (rewritten.ts). Of each
+     * dictionary: which item ids were taken when its round began (item-ids.ts).
+     */
     state: byBytes('state'),
     /** certname: u32 node. */
     node_id: byBytes('node_id'),

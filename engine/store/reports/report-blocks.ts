@@ -13,7 +13,7 @@ export const BLOCK_REPORTS = 1 << BLOCK_BITS;
 export const blockOf = (id: ReportId): number => id >>> BLOCK_BITS;
 export const placeIn = (id: ReportId): number => id & (BLOCK_REPORTS - 1);
 
-/** All bytes are 0 where the table has none. */
+/** A block as it is stored. All bytes are 0 where the table has no record of it. */
 export abstract class ReportBlock {
   abstract readonly bytes: Buffer;
 

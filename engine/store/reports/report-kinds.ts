@@ -151,7 +151,7 @@ export const TIME_NAMES = {
 export type OwnMoment = keyof typeof TIME_NAMES;
 export type ReportTimes = Pick<ReportRecord, (typeof TIME_NAMES)[OwnMoment]>;
 
-/** Makes reports of that kind that have some fields more, the same ones each time. */
+/** Gives a function that makes reports of that kind with some more fields, which must be the same ones at each call. */
 export function reportsOf(
   kind: StoredReport,
 ): (more: Partial<ReportTimes & Pick<ReportRecord, 'certname'>>) => StoredReport {

@@ -114,7 +114,7 @@ export class MomentBlock extends ReportBlock {
 /** Epoch ms, of a report in a block of which times are told. */
 type TimeOf = (block: MomentBlock, place: number) => number;
 
-/** Between which times that of a report is: the same ones, but for events. */
+/** Between which two times a report's is: both are that time itself, except where it is its events'. */
 export const BETWEEN: Readonly<Record<Moment, { readonly least: TimeOf; readonly greatest: TimeOf }>> = {
   producer: exact((block, place) => block.producer(place)),
   receive: exact((block, place) => block.receive(place)),

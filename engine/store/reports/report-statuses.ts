@@ -43,7 +43,7 @@ function countsOf(columns: Buffer | null): Counts {
   return counts;
 }
 
-/** Of the reports of a block. */
+/** How many events of each status the reports of a block have. */
 export class StatusBlock extends ReportBlock {
   readonly bytes = Buffer.alloc(BLOCK_BYTES);
   /** By status: by place. */
@@ -75,7 +75,7 @@ export class StatusBlock extends ReportBlock {
 
 const newBlock = (): StatusBlock => new StatusBlock();
 
-/** Those of one partition, for its writer. */
+/** The counts of one partition's reports, for its writer. */
 export class StatusWriter extends BlockWriter<StatusBlock> {
   constructor() {
     super(newBlock);
@@ -87,7 +87,7 @@ export class StatusWriter extends BlockWriter<StatusBlock> {
   }
 }
 
-/** Those of one partition at a snapshot. */
+/** The counts of one partition's reports at a snapshot. */
 export class ReportStatuses extends BlockReader<StatusBlock> {
   constructor(table: BlockTable, options: ReadOptions) {
     super(newBlock, table, options);
@@ -102,7 +102,10 @@ export class ReportStatuses extends BlockReader<StatusBlock> {
   }
 }
 
-/** Makes the events of a report that has one of that status, by its number, which has nothing else, and stands at it: until the next ones are made. */
+/**
+ * Gives a function that makes, for the number of a status, events of which there is one: it has that status and nothing else, and is the present
+ * one. They last until the next call.
+ */
 export function eventsOfStatus(): (status: number) => StoredEvents {
   let present = ONE_OF_EACH[0]!;
   const events = new StoredEvents({

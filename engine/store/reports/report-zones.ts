@@ -1,6 +1,6 @@
-// Between which times the reports of a block are, and which statuses their events have, so that blocks without any that are asked for are not read, and
-// those that come first in the order of a time are found. A thread keeps it of a partition for its next queries: some bytes a block, and of blocks that
-// no report joins any more, so that it stays true for later snapshots: reports that go, and events that are dropped, leave it wider than it need be.
+// Between which times the reports of a block are, and which statuses their events have. So blocks without any that are asked for are not read, and
+// those that come first in the order of a time are found. A thread keeps this for its next queries, some bytes a block, and only of blocks that no
+// report joins any more: then it stays true for later snapshots, as reports that go, and events that are dropped, only leave it wider than need be.
 
 import { BLOCK_REPORTS, blockOf } from './report-blocks.ts';
 import type { MarkBlock, ReportMarks } from './report-marks.ts';
@@ -11,7 +11,7 @@ const MOMENTS = Object.keys(BETWEEN) as readonly Moment[];
 /** Numbers a block: the least and the greatest of each moment, and a bit for each status. */
 const NUMBERS = MOMENTS.length * 2 + 1;
 const STATUS = MOMENTS.length * 2;
-/** Instead of bits: of some events it is not told, and these may have others, too. */
+/** Instead of bits: the statuses of some events are not known, or have no number. */
 const ANY_STATUS = -1;
 const PLACE: Readonly<Record<Moment, number>> = Object.fromEntries(
   MOMENTS.map((moment, i) => [moment, i * 2]),
@@ -26,7 +26,7 @@ interface Blocks {
   readonly idRange: { readonly first: number; readonly end: number };
 }
 
-/** By number of a block; between any times, and with any statuses, where nothing is known of one. */
+/** Asked by the number of a block. One of which nothing is known may be between any times, and have any statuses. */
 export class ReportZones {
   /** The first block that is known, and the one behind the last. */
   #first = 0;
