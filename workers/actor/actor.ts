@@ -193,7 +193,7 @@ class Actor {
   }
 }
 
-/** Makes this thread an actor: to be called once by a thread entry. Both get the engine's settings. */
+/** Makes this thread an actor: to be called once by a thread entry. Both functions get what the supervisor handed to the thread. */
 export function serveActor(
   openWith: (data: ActorData) => OpenHost,
   warmUpWith: (data: ActorData) => WarmUp | null = () => null,

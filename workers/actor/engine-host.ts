@@ -152,7 +152,7 @@ export class EngineHost implements PartitionHost {
   }
 }
 
-/** It lasts until the next batch, so nothing of this one is in its reach: not a function within the one that has the commands. */
+/** It lasts until the next batch, so it is not made where the commands of this one are: it would keep them. */
 const meterInto = (timings: Timing[]): Meter => ({
   now: stopwatch,
   took: (name, value) => timings.push({ name, value }),

@@ -49,7 +49,7 @@ const SUFFIX_SIZE = 9;
 const NAME_SIZE = 16;
 /** What an address has behind `lock`. */
 const INNER_SIZE = SUFFIX_SIZE + 1 + NAME_SIZE;
-/** With each of them somebody else has got the lock, or let it go, or died. */
+/** Each that fails tells that somebody else has got the lock, or let it go, or died. */
 const ATTEMPTS = 20;
 
 /** Creates the directory if need be. Throws when that cannot be, or when another process uses it. */
@@ -76,7 +76,7 @@ export async function lockDataDirectory(dir: string): Promise<DataLock> {
   }
 }
 
-/** Where something has come between that is just as good. */
+/** Makes a change that somebody else may have made already. */
 function attempt(change: () => void): void {
   try {
     change();
@@ -165,7 +165,7 @@ async function put(path: string, dir: string): Promise<Holder | null> {
   return null;
 }
 
-/** What a folder's new name has that is no empty folder. */
+/** Errors of renaming a folder where something else than an empty folder has that name. */
 const TAKEN: ReadonlySet<string> = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
 function listen(server: Server, path: string): Promise<void> {

@@ -1,6 +1,6 @@
 // Commands that killed their actor, hung it so that the whole process had to end, or were being tried when the process died. The counts
-// outlive the actor always, and the process in the last two cases (in a run in which commands are tried, all of them): else a deadly command
-// would be tried again for ever.
+// outlive the actor. In the last two cases, and in runs in which commands are tried (trials.ts), they outlive the process, too: else a deadly
+// command would be tried again for ever.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { GivenUp } from '../actor/actor.ts';

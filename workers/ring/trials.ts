@@ -13,7 +13,7 @@ interface TrialsOptions {
   readonly clock: () => number;
   /** Whether held commands may be tried, as far as the log is concerned. */
   readonly mayTryHeld: () => boolean;
-  /** The next trial may begin; null: of any partition, else of another one. */
+  /** The next trial may begin: in any partition (null), or in any but that one. */
   readonly onEnd: (except: Slot | null) => void;
 }
 
@@ -30,12 +30,15 @@ export class Trials {
     this.#settledAt = options.clock() + SETTLED_MS;
   }
 
-  /** What was in the log when the process began is. */
+  /** Whether what was in the log when the process began is feared. */
   get isFeared(): boolean {
     return this.#options.isFeared;
   }
 
-  /** What is held is, until the end of this run would say nothing against it: it comes and goes, and each trial holds up all others. */
+  /**
+   * Whether what is held is feared: until this run has lasted so long that its end would say nothing against it. Not for good, as held commands
+   * come and go, and each trial holds up all others.
+   */
   get isHeldFeared(): boolean {
     return this.isFeared && this.#options.clock() < this.#settledAt;
   }

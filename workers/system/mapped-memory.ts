@@ -19,7 +19,7 @@ import { pageSize, type ResidentMemory, residentMemory } from './process-memory.
 
 /** A load of new nodes touches 100 MB a second. */
 const CHECK_MS = 50;
-/** To read where all is mapped takes longer than to see whether it still is: half a millisecond, with the heaps of some threads. */
+/** How often all mappings are read, half a millisecond with the heaps of some threads. Whether known ones are still there is seen sooner. */
 const READ_MAPS_MS = 1000;
 /**
  * Bytes a second that are given back while commands are applied, and while they are not. A store of some thousand nodes does not come back

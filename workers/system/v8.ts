@@ -13,7 +13,7 @@ const HEAP_GROWTH_PERCENT = 100;
 /** Threads that help V8 with collections and compilations, as Node starts them on every machine. */
 const V8_HELPERS = 4;
 
-/** Before threads start: each heap reads it when it is made. Again does no harm. */
+/** To be called before threads start, as each heap reads this when it is made; again does no harm. */
 export function setV8(): void {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   // Lists that outlived a young collection once would be made in the old generation from then on, and, dead there, keep alive all
