@@ -65,7 +65,7 @@ test('documents: every page of docs is in its index', () => {
 });
 
 test('documents: the storage format has the number that is written, wherever it is shown', () => {
-  const shown = [/^Format (\d+)\./m, /"format":(\d+),"partitions"/, /^\| `format` \| (\d+) \|$/m];
+  const shown = [/^Format (\d+)\./m, /"format":(\d+),"partitions"/, /^\| `format` \| (\d+), /m];
   const text = textOf('docs/storage-format.md');
   assert.deepEqual(
     shown.map((pattern) => Number(pattern.exec(text)?.[1])),
