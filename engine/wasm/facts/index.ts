@@ -77,7 +77,9 @@ export function setForm(start: usize, startSize: usize, end: usize, endSize: usi
   isRow = rows;
 }
 
+/** Another node begins: what was written of the one before and not taken is forgotten. */
 export function setNode(list: usize, end: usize, copies: usize, lastCopy: usize): void {
+  to = out;
   entry = list;
   listEnd = end;
   next = copies;

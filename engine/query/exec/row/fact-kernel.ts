@@ -150,7 +150,6 @@ class FactKernel {
       if (state === UNKNOWN) state = this.#put(bodyOf(exports.item()), sharedMax);
       if (state === FULL) state = this.#flush(out) === 0 ? -1 : DONE;
       if (state !== DONE) {
-        exports.take();
         out.length = start;
         return false;
       }

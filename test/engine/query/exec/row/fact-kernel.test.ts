@@ -189,6 +189,18 @@ describe('a kernel', () => {
     assert.ok(out.toString() === `before,"n":1${text},"n":1${text},"n":1`);
   });
 
+  it('forgets what it wrote of a node of which a body could not be read', () => {
+    const lease = leaseKernel({}, 100, form)!;
+    const out = new ByteWriter(100);
+    const bodyOf = (item: number): Buffer => {
+      if (item === 2) throw new Error('no body');
+      return body(`"n${item}"`, '1');
+    };
+    assert.throws(() => lease.write(listOf(1, 2), new Copies(), bodyOf, out), /no body/);
+    assert.ok(lease.write(listOf(3), new Copies(), bodyOf, out));
+    assert.equal(out.toString(), ',"n3":1');
+  });
+
   it('belongs to who took it last', () => {
     const first = leaseKernel({}, 100, form)!;
     const others = Array.from({ length: KERNELS_MAX }, () => leaseKernel({}, 100, form)!);
