@@ -25,7 +25,7 @@ export interface Locator {
   readonly node: NodeId;
   readonly item: number;
   readonly sub: number;
-  /** What leads to the sub-row at once, where its number alone would mean a look at all those before it; else null. */
+  /** What leads there at once where a number would not: the record of no node, or something of a sub-row (`SubKind.spots`); else null. */
   readonly spot: unknown;
 }
 
@@ -55,7 +55,7 @@ export class Row {
   readonly view: View;
   readonly part: number;
   nodeId: NodeId = 0;
-  /** Item id, or report id for report shapes, or the index of a global record. */
+  /** Item id, or report id for report shapes, or the number of a global record. */
   itemId: ItemId = 0;
   /** The item's record, the report's record, or the global record. */
   body: unknown = null;

@@ -61,19 +61,17 @@ export class NodeCursor implements Cursor {
   }
 }
 
-/** Records of all partitions: names, packages, paths. Null among them: none was found yet. */
-export class RecordCursor<T> implements Cursor {
+/** Records of all partitions: names, packages, paths. Null among them: none was found yet. A row's item is its number. */
+export class RecordCursor implements Cursor {
   readonly #row: Row;
-  readonly #all: Iterator<T | null>;
+  readonly #all: Iterator<object | null>;
   readonly #test: Predicate | null;
-  readonly #rows: T[];
+  #rows = 0;
 
-  /** `rows`: gets those that are rows; a row's item is its place there. */
-  constructor(row: Row, all: Iterable<T | null>, test: Predicate | null, rows: T[]) {
+  constructor(row: Row, all: Iterable<object | null>, test: Predicate | null) {
     this.#row = row;
     this.#all = all[Symbol.iterator]();
     this.#test = test;
-    this.#rows = rows;
   }
 
   next(): Step {
@@ -82,11 +80,11 @@ export class RecordCursor<T> implements Cursor {
       const { done, value } = this.#all.next();
       if (done) return END;
       if (value === null) continue;
-      row.itemId = this.#rows.length;
+      row.itemId = this.#rows;
       row.body = value;
       row.matched = null;
       if (this.#test !== null && this.#test.test(row) !== TRUE) continue;
-      this.#rows.push(value);
+      this.#rows++;
       return ROW;
     }
     return PAUSE;

@@ -11,7 +11,6 @@ import type { ExecContext } from '../plan/context.ts';
 import type { PageOrder } from '../plan/report-plan.ts';
 import type { Reach, Selection } from '../plan/selection.ts';
 import { SelectionTrace } from '../plan/trace.ts';
-import type { GlobalRecord } from '../row/access.ts';
 import { recordsOf } from '../row/global-records.ts';
 import type { Locator, Row } from '../row/row.ts';
 import { type Cursor, NodeCursor, RecordCursor } from './cursor.ts';
@@ -45,8 +44,6 @@ export class Source extends CompiledSelection {
   readonly items: ItemSource;
   /** Where rows are reports, or what these have several of. */
   readonly reports: ReportSource;
-  /** Of a global entity: those that were rows since the last cursor was opened. */
-  #records: GlobalRecord[] = [];
   readonly #eithers: (Either | null)[] = [];
 
   constructor(
@@ -101,27 +98,27 @@ export class Source extends CompiledSelection {
 
   /** Over all partitions. */
   #openRecords(row: Row): Cursor {
-    this.#records = [];
     const all = row.part === 0 ? recordsOf(this.entity, this.ctx.views) : [];
-    return new RecordCursor(row, all, this.#whole(), this.#records);
+    return new RecordCursor(row, all, this.#whole());
   }
 
   /** Where the row is. */
   locator(row: Row): Locator {
-    const spot = this.subKind?.spots?.of(row) ?? null;
+    // A record is not found again by its number.
+    const spot = this.shape === 'global' ? row.body : (this.subKind?.spots?.of(row) ?? null);
     return { part: row.part, node: row.nodeId, item: row.itemId, sub: row.subIndex, spot };
   }
 
   /** Puts a row that nothing else moves at a place that one was at before (same snapshot). */
   seek(row: Row, at: Locator): void {
-    if (row.body === null || row.itemId !== at.item) this.#seekItem(row, at.item);
+    if (row.body === null || row.itemId !== at.item) this.#seekItem(row, at);
     row.nodeId = at.node;
     row.matched = null;
     row.subIndex = at.sub;
     row.sub = this.#subAt(row, at);
   }
 
-  #seekItem(row: Row, item: number): void {
+  #seekItem(row: Row, { item, spot }: Locator): void {
     row.itemId = item;
     switch (this.shape) {
       case 'item':
@@ -131,7 +128,7 @@ export class Source extends CompiledSelection {
         row.openReport(item);
         break;
       case 'global':
-        row.body = this.#records[item];
+        row.body = spot;
         break;
       case 'node':
         break;
