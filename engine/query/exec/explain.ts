@@ -124,7 +124,7 @@ class Drawing {
     const last = steps.at(-1);
     return {
       'Node Type': selected === null ? 'Subqueries' : NODE_TYPE[selected.shape],
-      'Relation Name': selected?.entity ?? tree?.entity ?? '',
+      'Relation Name': tree.entity,
       ...(fields === null ? {} : { Compared: fields }),
       Conditions:
         split === undefined
@@ -135,9 +135,9 @@ class Drawing {
               'sub-row': askedCount(split.sub),
               mixed: askedCount(split.mixed),
             },
-      'Order By': tree?.orderBy ?? [],
-      Limit: tree?.limit ?? null,
-      Offset: tree?.offset ?? 0,
+      'Order By': tree.orderBy,
+      Limit: tree.limit,
+      Offset: tree.offset,
       'Estimated Rows': last?.['estimated rows'] ?? null,
       'Actual Rows': last?.['actual rows'] ?? 0,
       Steps: steps,
@@ -249,9 +249,9 @@ function sumOf(step: string, parts: readonly StepPlan[]): StepPlan {
 }
 
 /** Rows behind a step that gets `before` rows. */
-function expectedAfter(name: string, tree: QueryTree | null, before: number | null): number | null {
-  if (name === 'group') return tree !== null && tree.groupBy === null && isAggregated(tree) ? 1 : null;
-  if (name === 'distinct' || before === null || tree === null || tree.limit === null) return before;
+function expectedAfter(name: string, tree: QueryTree, before: number | null): number | null {
+  if (name === 'group') return tree.groupBy === null && isAggregated(tree) ? 1 : null;
+  if (name === 'distinct' || before === null || tree.limit === null) return before;
   if (name === 'order') return Math.min(before, pageEnd(tree));
   return Math.min(Math.max(0, before - tree.offset), tree.limit);
 }

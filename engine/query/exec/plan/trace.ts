@@ -42,8 +42,7 @@ export interface Selected {
 
 /** One selection: a query, or a subquery of it. */
 export class SelectionTrace {
-  /** null for work that is no tree's own. */
-  readonly tree: QueryTree | null;
+  readonly tree: QueryTree;
   readonly parent: SelectionTrace | null;
   /** The fields that a subquery is compared with; null for queries themselves. */
   readonly fields: readonly string[] | null;
@@ -55,7 +54,7 @@ export class SelectionTrace {
   /** Known once the subqueries have been evaluated. */
   selected: Selected | null = null;
 
-  constructor(tree: QueryTree | null, parent: SelectionTrace | null, fields: readonly string[] | null) {
+  constructor(tree: QueryTree, parent: SelectionTrace | null, fields: readonly string[] | null) {
     this.tree = tree;
     this.parent = parent;
     this.fields = fields;

@@ -10,7 +10,7 @@ import { CompiledSelection } from '../plan/compiled-selection.ts';
 import type { ExecContext } from '../plan/context.ts';
 import type { PageOrder } from '../plan/report-plan.ts';
 import type { Reach, Selection } from '../plan/selection.ts';
-import { SelectionTrace } from '../plan/trace.ts';
+import type { SelectionTrace } from '../plan/trace.ts';
 import { recordsOf } from '../row/global-records.ts';
 import type { Locator, Row } from '../row/row.ts';
 import { type Cursor, NodeCursor, RecordCursor } from './cursor.ts';
@@ -46,12 +46,7 @@ export class Source extends CompiledSelection {
   readonly reports: ReportSource;
   readonly #eithers: (Either | null)[] = [];
 
-  constructor(
-    selection: Selection,
-    ctx: ExecContext,
-    trace = new SelectionTrace(null, null, null),
-    nodes: readonly NodeSet[] = [],
-  ) {
+  constructor(selection: Selection, ctx: ExecContext, trace: SelectionTrace, nodes: readonly NodeSet[] = []) {
     super(selection, ctx, trace, nodes);
     this.items = new ItemSource(this);
     this.reports = new ReportSource(this);

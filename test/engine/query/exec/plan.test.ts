@@ -12,7 +12,7 @@ import type { PartitionPlan } from '../../../../engine/query/exec/plan/selection
 import { Row } from '../../../../engine/query/exec/row/row.ts';
 import { END, ROW } from '../../../../engine/query/exec/sources/cursor.ts';
 import { TreeRows } from '../../../../engine/query/exec/sources/rows.ts';
-import { Source } from '../../../../engine/query/exec/sources/source.ts';
+import type { Source } from '../../../../engine/query/exec/sources/source.ts';
 import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
 import { compileRegex } from '../../../../engine/query/regex/regex.ts';
 import { RowList } from '../../../../engine/query/request/body.ts';
@@ -22,6 +22,7 @@ import { slotOf } from '../../../../engine/store/file/store-info.ts';
 import { NODES_WITH_CATALOG } from '../../../../engine/store/records/tables.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
 import { ask, catalog, contextOptions, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
+import { sourceOf } from './source-of.ts';
 
 const NODES = 120;
 const HOUR = 3_600_000;
@@ -96,7 +97,7 @@ function planned(entity: EntityName, query: string): Planned {
   try {
     const tree = resolveEntity(entity, parseJson(query));
     const filter = drive(prepareFilter(tree.filter, tree, ctx));
-    const source = new Source({ entity, filter }, ctx);
+    const source = sourceOf({ entity, filter }, ctx);
     for (const [part, view] of ctx.views.entries()) drive(source.open(new Row(view, part)));
     return { source, plans: source.plans };
   } finally {
@@ -126,7 +127,7 @@ function rowCount(entity: EntityName, query: string): number {
   const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
     const tree = resolveEntity(entity, parseJson(query));
-    const source = new Source({ entity, filter: drive(prepareFilter(tree.filter, tree, ctx)) }, ctx);
+    const source = sourceOf({ entity, filter: drive(prepareFilter(tree.filter, tree, ctx)) }, ctx);
     const rows = new TreeRows(source);
     let count = 0;
     for (let step = rows.next(); step !== END; step = rows.next()) if (step === ROW) count++;

@@ -6,9 +6,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ExecContext } from '../../../../engine/query/exec/plan/context.ts';
 import { END, PAUSE, ROW } from '../../../../engine/query/exec/sources/cursor.ts';
 import { Places, TreeRows } from '../../../../engine/query/exec/sources/rows.ts';
-import { Source } from '../../../../engine/query/exec/sources/source.ts';
 import { collect } from '../../../support/collect.ts';
 import { catalog, contextOptions, type Fleet, newFleet } from '../request/fleet.ts';
+import { sourceOf } from './source-of.ts';
 
 const RESOURCES = 3000;
 
@@ -31,7 +31,7 @@ const named = (value: string) => ({ kind: 'eq', field: 'res_param_name', value, 
 it('parameters of resources are found a few at a time', () => {
   const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
-    const rows = new TreeRows(new Source({ entity: 'resource_params', filter: named('rare') }, ctx));
+    const rows = new TreeRows(sourceOf({ entity: 'resource_params', filter: named('rare') }, ctx));
     const steps = { [ROW]: 0, [PAUSE]: 0 };
     for (let step = rows.next(); step !== END; step = rows.next()) steps[step]++;
     assert.equal(steps[ROW], 3);
@@ -44,7 +44,7 @@ it('parameters of resources are found a few at a time', () => {
 it('those that were rows are not held, unless somebody keeps their places', async () => {
   const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
-    const source = new Source({ entity: 'resource_params', filter: named('ensure') }, ctx);
+    const source = sourceOf({ entity: 'resource_params', filter: named('ensure') }, ctx);
     const rows = new TreeRows(source);
     const next = (): object => {
       while (rows.next() !== ROW);

@@ -6,11 +6,11 @@ import { FALSE, TRUE, type Truth, UNKNOWN } from '../../../../../engine/query/ex
 import { ExecContext } from '../../../../../engine/query/exec/plan/context.ts';
 import { END, ROW } from '../../../../../engine/query/exec/sources/cursor.ts';
 import { TreeRows } from '../../../../../engine/query/exec/sources/rows.ts';
-import { Source } from '../../../../../engine/query/exec/sources/source.ts';
 import type { Filter } from '../../../../../engine/query/tree.ts';
 import { processorTime } from '../../../../support/processor-time.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 import { ask, catalog, contextOptions, newFleet } from '../../request/fleet.ts';
+import { sourceOf } from '../source-of.ts';
 
 const eq = (field: string, value: string | number, nullSafe = false): Filter => ({
   kind: 'eq',
@@ -129,7 +129,7 @@ describe('very many alternatives that compare a text each', () => {
       if (round % 4 === 3) args.splice(random.between(1, args.length), 0, and(eq('type', 'User'), line()));
       const { test } = compileFilter(or(...args), scope);
       const tests = args.map((arg) => compileFilter(arg, scope).test);
-      const rows = new TreeRows(new Source({ entity: 'resources', filter: null }, ctx));
+      const rows = new TreeRows(sourceOf({ entity: 'resources', filter: null }, ctx));
       for (let step = rows.next(); step !== END; step = rows.next()) {
         if (step !== ROW) continue;
         const truths = tests.map((one) => one(rows.row));
@@ -181,7 +181,7 @@ describe('very many alternatives that compare a text each', () => {
     const scope = scopeOf(ctx, 'resources');
     const spent = processorTime();
     compileFilter(or(...arms), scope);
-    const rows = new TreeRows(new Source({ entity: 'resources', filter: nested }, ctx));
+    const rows = new TreeRows(sourceOf({ entity: 'resources', filter: nested }, ctx));
     let found = 0;
     for (let step = rows.next(); step !== END; step = rows.next()) if (step === ROW) found++;
     assert.equal(found, 1);

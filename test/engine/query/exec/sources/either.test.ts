@@ -6,9 +6,9 @@ import { after, before, it } from 'node:test';
 import { ExecContext } from '../../../../../engine/query/exec/plan/context.ts';
 import { Row } from '../../../../../engine/query/exec/row/row.ts';
 import { eitherOf } from '../../../../../engine/query/exec/sources/either.ts';
-import { Source } from '../../../../../engine/query/exec/sources/source.ts';
 import type { Filter } from '../../../../../engine/query/tree.ts';
 import { ask, catalog, contextOptions, type Fleet, newFleet } from '../../request/fleet.ts';
+import { sourceOf } from '../source-of.ts';
 
 const NODES = 40;
 const TYPES = ['File', 'Package', 'Service', 'User'];
@@ -100,7 +100,7 @@ it('the rows are those that pass, in any order and counted', () => {
 function told(filter: Filter): { nodes: number; items: number } | null {
   const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
-    const source = new Source({ entity: 'resources', filter }, ctx);
+    const source = sourceOf({ entity: 'resources', filter }, ctx);
     let nodes = 0;
     let items = 0;
     for (const part of source.parts) {
