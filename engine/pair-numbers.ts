@@ -17,6 +17,11 @@ export class PairNumbers {
     return this.#count;
   }
 
+  /** Bytes that they take. */
+  get byteLength(): number {
+    return this.#slots.byteLength + this.#pairs.byteLength;
+  }
+
   /** Forgets all pairs. */
   clear(): void {
     if (this.#count === 0) return;

@@ -50,6 +50,7 @@ function* countedEach(tree: EventCountsTree, rows: Rows, group: Step): Generator
   const { ctx } = rows.source;
   const tally = tallyFor(tree, ctx);
   let taken = 0;
+  let held = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
       ctx.trace.turn(group);
@@ -60,6 +61,9 @@ function* countedEach(tree: EventCountsTree, rows: Rows, group: Step): Generator
       if (taken < TICK_EVENTS) continue;
       taken = 0;
     }
+    const { bytes } = tally;
+    if (bytes > held) ctx.hold(bytes - held, 'counts');
+    held = Math.max(held, bytes);
     if (ctx.tick()) yield;
   }
   return tally.take();

@@ -9,6 +9,7 @@ import type { EventCountsTree } from '../../tree.ts';
 import { CodedNumbers, withRoom } from '../filter/coded.ts';
 import type { Row } from '../row/row.ts';
 import { type Added, COUNTS, type EventTally, STATUS, SUBJECT_CODES, type Subjects } from './event-tally.ts';
+import { TEXT_BYTES } from './group-keys.ts';
 
 const { certname: CERTNAME } = REPORT_TEXT;
 
@@ -33,8 +34,16 @@ class CountedSubjects implements Subjects {
   /** By the number of the last text: the latest subject that has it, + 1, or 0. */
   #latest = new Uint32Array(SUBJECTS_FIRST);
 
+  /** Bytes of their texts, which are also kept to be found by. */
+  #textBytes = 0;
+
   get length(): number {
     return this.#texts.length;
+  }
+
+  get bytes(): number {
+    const numbers = [this.counts, this.#firsts, this.#others, this.#latest];
+    return numbers.reduce((sum, { byteLength }) => sum + byteLength, this.#textBytes);
   }
 
   texts(subject: number): readonly string[] {
@@ -58,6 +67,7 @@ class CountedSubjects implements Subjects {
     }
     if (last >= this.#latest.length) this.#latest = withRoom(this.#latest, last + 1);
     this.#texts.push(texts);
+    for (const text of texts) this.#textBytes += TEXT_BYTES + text.length * 2;
     this.#firsts[subject] = first;
     this.#others[subject] = this.#latest[last]!;
     this.#latest[last] = subject + 1;
@@ -74,6 +84,10 @@ class Counted {
   readonly #pairs = new PairNumbers();
   /** By the number of a pair. */
   #bits = new Uint16Array(256);
+
+  get bytes(): number {
+    return this.#pairs.byteLength + this.#bits.byteLength;
+  }
 
   /** Whether the events of that node, status and change are the first of the subject's. */
   isFirst(subject: number, node: number, { whole }: Added, change: number): boolean {
@@ -120,6 +134,10 @@ export class Counting implements EventTally {
     this.#enterprise = enterprise;
     this.#columns = SUBJECT_CODES[tree.summarizeBy];
     this.#counted = tree.countBy === 'certname' ? new Counted() : null;
+  }
+
+  get bytes(): number {
+    return this.#subjects.bytes + (this.#counted?.bytes ?? 0);
   }
 
   take(): Subjects {

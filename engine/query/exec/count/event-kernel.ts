@@ -107,6 +107,10 @@ class EventKernel implements EventTally {
     this.#part = row.part;
   }
 
+  get bytes(): number {
+    return this.#memory().length;
+  }
+
   take(): Subjects {
     const { textCount, textEnds, textBytes, subjectCount, subjectTexts, subjectCounts } = this.#exports;
     const bytes = this.#memory();

@@ -60,6 +60,8 @@ export interface Subjects {
 export interface EventTally {
   /** Counts the row's event and so many behind it, which are of the same report. */
   add(row: Row, rest: number): void;
+  /** How many bytes that takes which was counted so far, about. */
+  readonly bytes: number;
   /** What was counted. It is the last that is asked for. */
   take(): Subjects;
 }

@@ -12,6 +12,7 @@ export type Hold = (bytes: number) => void;
 export const KEEPING = {
   order: { purpose: 'To put its rows in order', remedy: 'give it a limit, or a smaller offset' },
   groups: { purpose: 'To group its rows', remedy: 'group by less, or let a filter leave fewer rows' },
+  counts: { purpose: 'To count its events', remedy: 'let a filter leave fewer of them' },
   subquery: { purpose: 'For what its subquery finds', remedy: 'let a filter leave fewer rows of that' },
 } as const;
 

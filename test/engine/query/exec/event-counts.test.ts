@@ -229,3 +229,20 @@ it('pages in an order are those of all subjects in order; of subjects behind the
     await many.close();
   }
 });
+
+it('subjects are counted as long as there is room for them, which is given back', () => {
+  for (const count_by of ['resource', 'certname']) {
+    const counted = (room: { left: number }) =>
+      ask(fleet, { path: '/event-counts', query: { summarize_by: 'resource', count_by }, store: { room } });
+    const [little, enough] = [{ left: 4000 }, { left: 4 << 20 }];
+    const refused = counted(little);
+    assert.equal(refused.head.status, 500);
+    assert.equal(
+      refused.text,
+      'To count its events the query needs more than the 0 MiB there are; let a filter leave fewer of them',
+    );
+    assert.equal(little.left, 4000);
+    assert.equal(counted(enough).head.status, 200);
+    assert.equal(enough.left, 4 << 20);
+  }
+});
