@@ -31,21 +31,39 @@ const hasEvents = (path: ReportPath): boolean =>
 export const areMany = ({ kind }: ReportPath): boolean =>
   kind === 'all' || kind === 'latest' || kind === 'time' || kind === 'hashes';
 
+/** What reports come as where none was found yet. */
+export const NO_REPORT: ReportId = 0;
+/** So many that are passed over take as long as some that are looked at. */
+const PASSED_PER_STEP = 1024;
+
+/** Those of the reports that pass. Between them NO_REPORT now and then. */
+export function* passing(
+  ids: Iterable<ReportId>,
+  passes: (id: ReportId) => boolean,
+): Generator<ReportId, void, undefined> {
+  let passed = 0;
+  for (const id of ids) {
+    if (id === NO_REPORT || passes(id)) yield id;
+    else if (++passed % PASSED_PER_STEP === 0) yield NO_REPORT;
+  }
+}
+
 /** Those of the reports that have events, where there are many to be spared. */
 export function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
   if (!hasEvents(path)) return ids;
   const having = view.reports.set(REPORTS_WITH_EVENTS);
-  return path.kind === 'all' ? having : common(ids, having);
+  return path.kind === 'all' ? having : passing(ids, amongSorted(having));
 }
 
-function* common(ids: Iterable<ReportId>, sorted: Uint32Array): Generator<ReportId> {
+/** Tells which ids are among these. Mostly they are asked for in order, too. */
+function amongSorted(sorted: Uint32Array): (id: ReportId) => boolean {
   let last = 0;
   let at = 0;
-  for (const id of ids) {
+  return (id) => {
     at = placeAmong(sorted, id, id < last ? 0 : at);
     last = id;
-    if (id === NO_REPORT || sorted[at] === id) yield id;
-  }
+    return sorted[at] === id;
+  };
 }
 
 export function latestOf(node: NodeId, row: Row): readonly ReportId[] {
@@ -54,21 +72,26 @@ export function latestOf(node: NodeId, row: Row): readonly ReportId[] {
   return id === null ? [] : [id];
 }
 
+/** Of a hash that no report has it is 0, which is NO_REPORT. */
 function* idsOfHashes(hashes: readonly string[], view: View): Generator<ReportId> {
-  for (const hash of new Set(hashes)) {
-    const id = view.reports.idOf(hash);
-    if (id !== 0) yield id;
+  for (const hash of new Set(hashes)) yield view.reports.idOf(hash);
+}
+
+/** So many nodes without reports take as long as some reports that are looked at. */
+const NODES_PER_STEP = 64;
+
+/** The reports of the nodes; NO_REPORT now and then where nodes have none. */
+function* eachOf(
+  nodes: NodeSet,
+  reportsOf: (node: NodeId) => ArrayLike<ReportId> & Iterable<ReportId>,
+): Generator<ReportId> {
+  let passed = 0;
+  for (const id of nodes.toArray()) {
+    const reports = reportsOf(id);
+    if (reports.length > 0) yield* reports;
+    else if (++passed % NODES_PER_STEP === 0) yield NO_REPORT;
   }
 }
-
-function* eachOf(nodes: NodeSet, reportsOf: (node: NodeId) => Iterable<ReportId>): Generator<ReportId> {
-  for (const id of nodes.toArray()) yield* reportsOf(id);
-}
-
-/** What reports come as where none was found yet. */
-export const NO_REPORT: ReportId = 0;
-/** So many that are passed over take as long as some that are looked at. */
-export const PASSED_PER_STEP = 1024;
 
 /** More of the reports that are far are looked at one after the other with all others. */
 const FAR_SHARE = 1 / 4;
@@ -173,18 +196,22 @@ export function reportIds(
 }
 
 /** Those of the reports that are not behind the page by their places alone. Between them NO_REPORT now and then. */
-export function* notBehind(
+export function notBehind(
   ids: Iterable<ReportId>,
   { kind }: ReportPath,
   { part }: Row,
   behind: Behind,
-): Generator<ReportId, void, undefined> {
-  let passed = 0;
+): Iterable<ReportId> {
+  const isBefore = (id: ReportId): boolean => !behind.hasPlace(part, id);
+  // These come in the order of their places.
+  return kind === 'all' ? asLongAs(ids, isBefore) : passing(ids, isBefore);
+}
+
+/** Those of the reports before the first that does not pass. */
+function* asLongAs(ids: Iterable<ReportId>, passes: (id: ReportId) => boolean): Generator<ReportId, void, undefined> {
   for (const id of ids) {
-    if (!behind.hasPlace(part, id)) yield id;
-    // They come in the order of their places.
-    else if (kind === 'all') return;
-    else if (++passed % PASSED_PER_STEP === 0) yield NO_REPORT;
+    if (!passes(id)) return;
+    yield id;
   }
 }
 

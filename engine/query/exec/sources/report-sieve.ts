@@ -24,7 +24,7 @@ import { accessFor, type CompileScope, compileFilter, conjunction, type Predicat
 import { TRUE } from '../filter/truth.ts';
 import { rangeOf } from '../plan/report-plan.ts';
 import type { Row } from '../row/row.ts';
-import { COST_FOUND, COST_ORDERED, COST_SIFTED, NO_REPORT, PASSED_PER_STEP } from './report-ids.ts';
+import { COST_FOUND, COST_ORDERED, COST_SIFTED, NO_REPORT, passing } from './report-ids.ts';
 
 /** What nodes, kinds, marks, times and statuses tell of a selection's conditions; the same for all partitions. */
 export interface SieveTests {
@@ -258,17 +258,13 @@ export class ReportSieve {
     return new ReportSieve(this.#reports, this.#wanted, { ...this.#tests, times: [] });
   }
 
-  /** Between those that pass NO_REPORT now and then. */
-  *filter(ids: Iterable<ReportId>): Generator<ReportId, void, undefined> {
-    if (ids instanceof ReportIds) {
-      for (const range of ids.ranges()) yield* this.within(range);
-      return;
-    }
-    let looked = 0;
-    for (const id of ids) {
-      if (this.passes(id)) yield id;
-      else if (++looked % PASSED_PER_STEP === 0) yield NO_REPORT;
-    }
+  /** Those of the reports that pass. Between them NO_REPORT now and then. */
+  filter(ids: Iterable<ReportId>): Iterable<ReportId> {
+    return ids instanceof ReportIds ? this.#withinAll(ids) : passing(ids, (id) => this.passes(id));
+  }
+
+  *#withinAll(ids: ReportIds): Generator<ReportId, void, undefined> {
+    for (const range of ids.ranges()) yield* this.within(range);
   }
 
   /** The same for all numbers of a range: block by block. */
