@@ -194,18 +194,23 @@ export class View implements ViewBounds {
   }
 
   /**
-   * Registered fact paths: type name and path. Those whose digests are in `seen` are passed over, the others added to it:
+   * Registered fact paths: type name and path. Of those whose digests are in `seen` there is null, the others are added to it:
    * for the paths of several partitions, which have most of them in common.
    */
-  factPaths(seen = new Set<string>()): Generator<FactPath, void, undefined> {
+  factPaths(): Generator<FactPath, void, undefined>;
+  factPaths(seen: Set<string>): Generator<FactPath | null, void, undefined>;
+  factPaths(seen = new Set<string>()): Generator<FactPath | null, void, undefined> {
     return this.#snapshot.range(this.#factPaths(seen));
   }
 
-  *#factPaths(seen: Set<string>): Generator<FactPath, void, undefined> {
+  *#factPaths(seen: Set<string>): Generator<FactPath | null, void, undefined> {
     const { fact_path: table } = this.partition.tables;
     for (const key of table.getKeys({ ...this.options })) {
       const digest = key.toString('latin1');
-      if (seen.has(digest)) continue;
+      if (seen.has(digest)) {
+        yield null;
+        continue;
+      }
       seen.add(digest);
       const text = fast(table, key, this.options)!.toString('utf8');
       const [type, ...path] = JSON.parse(text) as [string, ...(string | number)[]];

@@ -183,10 +183,11 @@ function* expandMatch(filter: Json, ctx: ExecContext): Generator<undefined, Filt
   const { parts } = filter;
   const matcher = ctx.regex(matchPattern(parts));
   const found = new Map<string, readonly (string | number)[]>();
-  for (const { path } of pathsOf(ctx.views)) {
+  for (const known of pathsOf(ctx.views)) {
     if (ctx.tickRow()) yield;
-    const text = encodePath(path);
-    if (matcher.test(text)) found.set(text, path);
+    if (known === null) continue;
+    const text = encodePath(known.path);
+    if (matcher.test(text)) found.set(text, known.path);
   }
   const matching = [...found.values()];
   if (matching.length === 0) throw noImplementation();

@@ -69,19 +69,20 @@ interface TypedPath {
   readonly path: readonly (string | number)[];
 }
 
-/** Registered fact paths of all partitions. */
-export const pathsOf = (views: readonly View[]): Iterable<TypedPath> => keptOr('paths', 'fact_path', views, eachPath);
+/** Registered fact paths of all partitions, and nulls between those that take work to find. */
+export const pathsOf = (views: readonly View[]): Iterable<TypedPath | null> =>
+  keptOr('paths', 'fact_path', views, eachPath);
 
-function* eachPath(views: readonly View[]): Generator<TypedPath> {
+function* eachPath(views: readonly View[]): Generator<TypedPath | null> {
   const seen = new Set<string>();
   for (const view of views) yield* view.factPaths(seen);
 }
 
 function* factNames(views: readonly View[]): Generator<GlobalRecord | null> {
   const names = new Set<string>();
-  for (const { path } of pathsOf(views)) {
-    const name = String(path[0]);
-    if (names.has(name)) yield null;
+  for (const found of pathsOf(views)) {
+    const name = found === null ? null : String(found.path[0]);
+    if (name === null || names.has(name)) yield null;
     else {
       names.add(name);
       yield { name };
@@ -92,7 +93,12 @@ function* factNames(views: readonly View[]): Generator<GlobalRecord | null> {
 /** One for each encoded text and type: paths that are the same text are one. */
 function* pathRecords(views: readonly View[]): Generator<GlobalRecord | null> {
   const seen = new Set<string>();
-  for (const { type, path } of pathsOf(views)) {
+  for (const found of pathsOf(views)) {
+    if (found === null) {
+      yield null;
+      continue;
+    }
+    const { type, path } = found;
     const text = encodePath(path);
     const key = shortKey(`${type} ${text}`);
     if (type === 'json' || seen.has(key)) yield null;

@@ -3,7 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
+import { ExecContext } from '../../../../engine/query/exec/plan/context.ts';
+import { recordsOf } from '../../../../engine/query/exec/row/global-records.ts';
+import { ask, contextOptions, type Fleet, facts, newFleet } from '../request/fleet.ts';
 
 let fleet: Fleet;
 before(() => {
@@ -103,3 +105,20 @@ it('leaves are found by their own values, and by patterns for each part of their
   assert.deepEqual(contents(['~>', 'path', ['^d', '.*', 'l[aeiou]af']]), [deep]);
   assert.deepEqual(contents(['~>', 'path', ['eep', '.*', 'leaf']]), [deep]);
 });
+
+for (const entity of ['fact_names', 'fact_paths'] as const)
+  it(`${entity}: a query pauses among paths that it has met in another partition`, async () => {
+    const alike = newFleet();
+    const values = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`f${i}`, i]));
+    for (let i = 0; i < 8; i++) alike.apply('replace facts', 5, facts(`n${i}.example.com`, values));
+    const ctx = new ExecContext(alike.partitions, contextOptions);
+    try {
+      assert.ok(ctx.views.every(({ counts }) => counts.nodes > 0));
+      const records = [...recordsOf(entity, ctx.views)];
+      assert.equal(records.filter((record) => record !== null).length, 100);
+      assert.equal(records.length, 200);
+    } finally {
+      ctx.close();
+      await alike.close();
+    }
+  });
