@@ -12,7 +12,7 @@ import { compareText } from '../../json/compare.ts';
 import { Scratch } from '../../store/file/lmdb.ts';
 import { Ids } from '../../store/items/ids.ts';
 import { KEPT_LENGTH_MAX } from '../../store/items/kept-lists.ts';
-import { NodeSet } from '../../store/items/node-set.ts';
+import type { NodeSet } from '../../store/items/node-set.ts';
 import { StoredNode } from '../../store/records/node-record.ts';
 import type { NodeId } from '../../store/records/records.ts';
 import type { NamedNode, View } from '../../store/view.ts';
@@ -117,8 +117,7 @@ class PartitionWalk {
 
 function* openWalk(source: Source, part: number, order: WalkOrder): Generator<undefined, PartitionWalk> {
   const { ctx } = source;
-  const view = ctx.view(part);
-  const row = new Row(view, part);
+  const row = new Row(ctx.view(part), part);
   ctx.trace.enter(source.trace.partition(part).scan);
   const nodes = yield* source.nodes(row);
   if (source.shape !== 'item') {
@@ -130,17 +129,10 @@ function* openWalk(source: Source, part: number, order: WalkOrder): Generator<un
   source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, walk: order };
   const { path } = plan;
   if (path === null) return new PartitionWalk(source, row, nodes, null, either);
-  const dictionary = source.items.dictionary(view);
   const passing = source.countable && source.items.areKnown(plan) ? source.items.rowsOf(row, plan) : null;
   if (path.estimate * FEW_ITEMS > nodes.count()) return new PartitionWalk(source, row, nodes, passing, either);
   // The items are few: only nodes that have one of them are visited.
-  const having = new NodeSet(view.maxNodeId + 1);
-  const matcher = source.items.matcher(row);
-  for (const item of source.items.ids(row, plan)) {
-    if (passing === null ? matcher.matchOnce(item, false).length === 0 : passing.get(item) === 0) continue;
-    dictionary.addNodes(item, having);
-    if (ctx.tick()) yield;
-  }
+  const having = yield* source.items.nodesWith(row, plan);
   return new PartitionWalk(source, row, having.intersect(nodes), passing, either);
 }
 

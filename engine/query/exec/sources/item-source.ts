@@ -3,7 +3,7 @@
 
 import type { DictionaryView } from '../../../store/items/dictionary-view.ts';
 import type { Mark } from '../../../store/items/item-signatures.ts';
-import type { NodeSet } from '../../../store/items/node-set.ts';
+import { NodeSet } from '../../../store/items/node-set.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { ClassedTest, type ItemSieve, isClassed } from '../filter/classed.ts';
@@ -187,6 +187,18 @@ export class ItemSource {
     return this.#matcher(row, within, !this.isExact(plan));
   }
 
+  /** The nodes that have one of the plan's items that pass. Where the index tells which those are, their bodies are not read. */
+  *nodesWith(row: Row, plan: ItemPlan): Generator<undefined, NodeSet> {
+    const dictionary = this.dictionary(row.view);
+    const matcher = this.areKnown(plan) ? null : this.#matcherOfItems(row, plan, null);
+    const found = new NodeSet(row.view.maxNodeId + 1);
+    for (const item of this.ids(row, plan)) {
+      if (matcher === null || matcher.matchOnce(item, false).length > 0) dictionary.addNodes(item, found);
+      if (this.selected.ctx.tick()) yield;
+    }
+    return found;
+  }
+
   /** Rows of these nodes, through their lists. */
   openList(row: Row, ids: Uint32Array, matcher: ItemMatcher, either: Either | null): ListCursor {
     return new ListCursor({
@@ -199,8 +211,8 @@ export class ItemSource {
     });
   }
 
-  /** A cursor over items whatever the plan says, for counting and for sets of nodes. */
-  openPostings(row: Row, nodes: NodeSet, isWanted: ItemTest | null = null): PostingsCursor {
+  /** A cursor over items whatever the plan says, for counting. */
+  openPostings(row: Row, nodes: NodeSet, isWanted: ItemTest | null): PostingsCursor {
     const plan = { ...this.plan(row, nodes), drive: 'items' as const };
     this.selected.plans[row.part] = { ...this.selected.plans[row.part], nodes: plan.nodes, items: plan, reports: null };
     const matcher = this.#matcherOfItems(row, plan, isWanted);

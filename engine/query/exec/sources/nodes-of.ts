@@ -42,25 +42,11 @@ export function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
  * node's list is read as far as the first of them.
  */
 function* nodesOfItems(source: Source, row: Row, nodes: NodeSet): Generator<undefined, NodeSet> {
-  const found = new NodeSet(row.view.maxNodeId + 1);
-  const dictionary = source.items.dictionary(row.view);
   const plan = source.items.plan(row, nodes);
   const items = plan.path?.estimate ?? sizeOf(source.entity, row.view).bodies;
   if (readsLists(source.entity, row.view, nodes.count(), items)) return yield* nodesOfLists(source, row, nodes, plan);
-  if (source.items.isExact(plan)) {
-    source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
-    for (const item of source.items.ids(row, plan)) {
-      dictionary.addNodes(item, found);
-      if (source.ctx.tick()) yield;
-    }
-    return found;
-  }
-  const cursor = source.items.openPostings(row, nodes);
-  for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
-    if (hit.matched.length > 0) dictionary.addNodes(row.itemId, found);
-    if (source.ctx.tick()) yield;
-  }
-  return found;
+  source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
+  return yield* source.items.nodesWith(row, plan);
 }
 
 function* nodesOfLists(source: Source, row: Row, nodes: NodeSet, plan: ItemPlan): Generator<undefined, NodeSet> {
