@@ -148,26 +148,12 @@ function* onPage(
   sink: RowSink,
   options: ExecuteOptions,
 ): Generator<undefined, void> {
-  const { tree, ordering, top, behind } = page;
   const { source } = rows;
   const { ctx } = source;
-  const order = source.trace.step('order');
-  let count = 0;
-  for (let step = rows.next(); step !== END; step = rows.next()) {
-    if (step === ROW) {
-      count++;
-      ctx.trace.turn(order);
-      if (!behind.has(rows.row)) top.add(ordering.keys(rows.row), () => rows.locator());
-      ctx.trace.turn(rows.scan);
-    }
-    if (count === total) break;
-    if (ctx.tickStep(step === ROW)) yield;
-  }
+  const count = yield* page.take(rows, total ?? Number.POSITIVE_INFINITY);
   options.onTotal?.(total ?? count);
-  ctx.trace.enter(order);
-  const writer = new RowWriter(tree, source.scope);
+  const writer = new RowWriter(page.tree, source.scope);
   const rowsAt = new Places(source);
-  order.rows += top.size;
   const places = yield* page.places(() => ctx.tick());
   const output = source.trace.step('output');
   ctx.trace.enter(output);

@@ -7,7 +7,7 @@ import { encodePath, matchPattern } from '../paths.ts';
 import { isOddValue } from '../resolve/clause.ts';
 import { invalidClause, noImplementation } from '../resolve/messages.ts';
 import { hasMatch, partsOfPath } from '../resolve/path.ts';
-import type { Filter, QueryTree } from '../tree.ts';
+import { type Filter, pageEnd, type QueryTree } from '../tree.ts';
 import { alternatives } from './filter/alternatives.ts';
 import { conditionsOf } from './filter/conditions.ts';
 import { accessFor, typeOf } from './filter/filter.ts';
@@ -149,18 +149,9 @@ function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Gen
   const { ctx } = source;
   const byTerms = orderingOf(query.orderBy, source.scope);
   const page = new Page(query, byTerms, source, { offset: query.offset, placed: null });
-  const order = source.trace.step('order');
   const rows = new TreeRows(source, { isGlance: isOrderKept(query.orderBy, source.scope) });
-  for (let step = rows.next(); step !== END; step = rows.next()) {
-    if (step === ROW) {
-      ctx.trace.turn(order);
-      page.top.add(page.ordering.keys(rows.row), () => rows.locator());
-      order.rows++;
-      ctx.trace.turn(rows.scan);
-    }
-    if (ctx.tickStep(step === ROW)) yield;
-  }
-  ctx.trace.enter(order);
+  // Without an order the page is the rows that come first.
+  yield* page.take(rows, query.orderBy.length === 0 ? pageEnd(query) : Number.POSITIVE_INFINITY);
   const rowsAt = new Places(source);
   for (const place of yield* page.places(() => ctx.tick())) {
     take(rowsAt.at(place));

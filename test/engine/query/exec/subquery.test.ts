@@ -140,3 +140,13 @@ it('what is null everywhere is among nothing, and nothing is known not to be amo
   assert.deepEqual([rows(none), rows(['not', none])], [0, 0]);
   assert.deepEqual([rows(other), rows(['not', other])], [OWN, 0]);
 });
+
+it('of a page without an order no more rows are looked at than lead to its end', () => {
+  const page = ['from', 'resources', ['extract', 'certname'], ['limit', 5], ['offset', 2]];
+  const query = ['in', 'certname', page];
+  assert.ok(nodesWith(query).length > 0);
+  const { Steps: steps } = planOf(fleet, { path: '/nodes', query: { query: JSON.stringify(query) } }).Plan!
+    .Subqueries[0]!;
+  const scanned = steps.find(({ step }) => step === 'scan')!;
+  assert.equal(scanned['actual rows'], 7);
+});
