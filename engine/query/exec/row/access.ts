@@ -180,6 +180,7 @@ export const isKept = ({ level, kept: how }: Access, asText: boolean): boolean =
   level === 'node' || how === 'whole' || (how === 'value' && !asText);
 
 let scratch: ByteWriter | null = new ByteWriter(1024);
+const SCRATCH_MAX = 1 << 20;
 
 /** JSON text of a field. */
 export function textOf(access: Pick<Access, 'write'>, row: Row): string {
@@ -188,7 +189,8 @@ export function textOf(access: Pick<Access, 'write'>, row: Row): string {
   out.length = 0;
   access.write(row, out);
   const made = out.toString();
-  scratch = out;
+  // The memory of a large document does not stay.
+  scratch = out.bytes.length > SCRATCH_MAX ? null : out;
   return made;
 }
 
