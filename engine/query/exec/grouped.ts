@@ -2,13 +2,13 @@
 // in order and cut to a page. Where groups are of one node each, and lists are read node by node, those of a node go out before the next
 // node's are made.
 
-import { fieldOf } from '../../../schemas/entities.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import { pageEnd, type QueryTree } from '../tree.ts';
 import { Grouping } from './count/aggregate.ts';
 import { crossRows, isCrossable } from './count/crossing.ts';
 import { foldRows } from './count/fold.ts';
 import { foldTogether } from './count/told-together.ts';
+import { typeOf } from './filter/filter.ts';
 import { type CompareValues, compareIn, inOrder, ORDER_BYTES, orderOf, TopEntries } from './order/order.ts';
 import type { Step } from './plan/trace.ts';
 import { END, ROW } from './sources/cursor.ts';
@@ -162,7 +162,7 @@ class GroupsOut {
 
   #orders(): readonly CompareValues[] {
     const { entity, orderBy } = this.#tree;
-    return orderBy.map(({ field, descending }) => orderOf(fieldOf(entity, field)?.type ?? 'S', descending));
+    return orderBy.map(({ field, descending }) => orderOf(typeOf(entity, field), descending));
   }
 }
 

@@ -12,6 +12,7 @@ import type { ItemClasses } from '../../../store/items/item-classes.ts';
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { Fields } from '../../../store/records/fields.ts';
 import type { ItemId, NodeId } from '../../../store/records/records.ts';
+import { withRoom } from '../filter/coded.ts';
 import { readsLists } from '../plan/item-plan.ts';
 import type { FoldPlan } from '../plan/selection.ts';
 import type { Step } from '../plan/trace.ts';
@@ -70,11 +71,7 @@ export class Crossing {
 
   /** Rows of the present node's side whose items are of that side. */
   count(side: number, weight: number): void {
-    if (side >= this.#counts.length) {
-      const counts = new Uint32Array(Math.max(side + 1, this.#counts.length * 2));
-      counts.set(this.#counts);
-      this.#counts = counts;
-    }
+    if (side >= this.#counts.length) this.#counts = withRoom(this.#counts, side + 1);
     if (this.#counts[side] === 0) this.#counted.push(side);
     this.#counts[side]! += weight;
   }

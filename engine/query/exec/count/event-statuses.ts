@@ -11,7 +11,7 @@ import { KIND_PLACES, KindMarks, reportsOf } from '../../../store/reports/report
 import { BETWEEN } from '../../../store/reports/report-moments.ts';
 import { eventsOfStatus, STATUSES } from '../../../store/reports/report-statuses.ts';
 import { areShared } from '../filter/classed.ts';
-import { TRUE } from '../filter/truth.ts';
+import { passes } from '../filter/filter.ts';
 import type { Access } from '../row/access.ts';
 import { Row } from '../row/row.ts';
 import type { ReportSieve, TakeReport } from '../sources/report-sieve.ts';
@@ -163,5 +163,3 @@ function* eachEvent(source: Source, row: Row, id: ReportId, take: () => void): G
     if (source.ctx.tickRow()) yield;
   }
 }
-
-const passes = (test: Source['item'], row: Row): boolean => test === null || test.test(row) === TRUE;

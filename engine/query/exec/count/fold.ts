@@ -11,9 +11,8 @@ import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { ItemId } from '../../../store/records/records.ts';
 import type { View } from '../../../store/view.ts';
 import { areShared } from '../filter/classed.ts';
-import { accessFor } from '../filter/filter.ts';
+import { accessFor, passes } from '../filter/filter.ts';
 import { fieldsReadByAll } from '../filter/reads.ts';
-import { TRUE } from '../filter/truth.ts';
 import { type ItemPlan, readsLists, sizeOf } from '../plan/item-plan.ts';
 import type { FoldPlan } from '../plan/selection.ts';
 import type { Access } from '../row/access.ts';
@@ -255,7 +254,7 @@ function* visitShares(source: Source, shares: readonly Share[], visit: Visit): G
     }
     row.itemId = item;
     row.body = reader!.read(item);
-    const work = source.item === null || source.item.test(row) === TRUE ? visit(row, weight, false) : undefined;
+    const work = passes(source.item, row) ? visit(row, weight, false) : undefined;
     if (work !== undefined) yield* work;
     if (source.ctx.tickRow()) yield;
   }

@@ -23,8 +23,7 @@ import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/repo
 import type { View } from '../../../store/view.ts';
 import { areShared, isClassed } from '../filter/classed.ts';
 import { all } from '../filter/conditions.ts';
-import { compileFilter } from '../filter/filter.ts';
-import { TRUE } from '../filter/truth.ts';
+import { compileFilter, passes } from '../filter/filter.ts';
 import { type NearRange, nearRangeOf, producerTimes } from '../plan/report-plan.ts';
 import type { Access, Hourly } from '../row/access.ts';
 import { Row } from '../row/row.ts';
@@ -154,7 +153,7 @@ function* partsOf(source: Source, hourly: Hourly | null): Generator<undefined, r
     const nodes = wanted === null || rest!.count() === 0 ? null : { wanted, others: rest! };
     const kinds = every.filter(({ report }) => {
       row.body = report;
-      return test === null || test.test(row) === TRUE;
+      return passes(test, row);
     });
     parts.push({ row, times, hours, kinds, nodes });
     if (ctx.tick()) yield;
@@ -201,7 +200,7 @@ function* countWithout(source: Source, part: Part): Generator<undefined, number>
 function* eachOfOthers(source: Source, { row, nodes }: Part, take: (id: ReportId) => void): Generator<undefined, void> {
   for (const node of nodes?.others.toArray() ?? []) {
     for (const id of row.view.reports.ofNode(node)) {
-      if (row.openReport(id) && passes(source, row)) take(id);
+      if (row.openReport(id) && passes(source.item, row)) take(id);
     }
     if (source.ctx.tick()) yield;
   }
@@ -240,7 +239,7 @@ function* byPeriods(source: Source, part: Part, tell: (count: number) => void): 
   };
   const ofReport = (): SameHours => (hours === null ? ANY_HOURS : hours.ofReport(row));
   const look = (id: ReportId): void => {
-    if (row.openReport(id) && passes(source, row)) addKindOf(id, ofReport(), 1);
+    if (row.openReport(id) && passes(source.item, row)) addKindOf(id, ofReport(), 1);
   };
   /** What periods tell of the reports of this one; null: they are looked at. */
   const toldOf = (start: number): SameHours | null =>
@@ -282,8 +281,6 @@ function* byPeriods(source: Source, part: Part, tell: (count: number) => void): 
   }
 }
 
-const passes = ({ item }: Source, row: Row): boolean => item === null || item.test(row) === TRUE;
-
 /** Whether all reports of the period that are not far are within these times. */
 const isWithin = (start: number, times: readonly NearRange[]): boolean =>
   times.every(
@@ -320,7 +317,7 @@ function* byMarks(
   const pairs: Pair[] = [];
   const take: TakeReport = (marks, kept, at, id) => {
     const isTold = !isTimed || kept.has(at);
-    if (!isTold && !(row.openReport(id) && passes(source, row))) return;
+    if (!isTold && !(row.openReport(id) && passes(source.item, row))) return;
     const place = places.indexOf(marks.kind(at));
     const node = byNode ? marks.node(at) : 0;
     const number = numbers.of(node, place);

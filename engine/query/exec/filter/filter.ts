@@ -39,6 +39,10 @@ export interface Predicate {
   readonly coded?: CodedTest;
 }
 
+/** Whether the row passes the condition. null: there is none. */
+export const passes = (condition: Predicate | null, row: Row): boolean =>
+  condition === null || condition.test(row) === TRUE;
+
 /** What tests ask of the query that they belong to (context.ts). */
 interface CompileContext {
   readonly options: {

@@ -89,9 +89,6 @@ export class TermOrder {
 /** Types of which the texts that are stored tell something. */
 const STORED_TYPES: ReadonlySet<FieldType> = new Set(['S', 'V', 'J']);
 
-const ordersOf = (types: readonly FieldType[], descending: readonly boolean[]): readonly CompareValues[] =>
-  types.map((type, i) => orderOf(type, descending[i]!));
-
 /** By the first of them that tells two apart. */
 export const compareIn =
   (orders: readonly CompareValues[]): Compare =>
@@ -133,11 +130,7 @@ export const typesOf = (terms: readonly OrderTerm[], { entity }: CompileScope): 
 
 export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Ordering {
   const access = terms.map((t) => accessFor(scope, t.field));
-  const types = typesOf(terms, scope);
-  const orders = ordersOf(
-    types,
-    terms.map((t) => t.descending),
-  );
+  const orders = terms.map(({ field, descending }) => orderOf(typeOf(scope.entity, field), descending));
   return {
     compare: compareIn(orders),
     keys: (row) => access.map((a) => a.value(row)),

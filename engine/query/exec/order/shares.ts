@@ -1,10 +1,10 @@
 // Rows counted by what they have in the first terms of an order: which of these values a page reaches, and how many rows lie before it.
 
 import type { OrderTerm } from '../../tree.ts';
-import { accessFor, type CompileScope, typeOf } from '../filter/filter.ts';
+import { accessFor, type CompileScope } from '../filter/filter.ts';
 import type { Access, Value } from '../row/access.ts';
 import type { Row } from '../row/row.ts';
-import { type Compare, compareIn, inOrder, orderOf, RUN, TermOrder } from './order.ts';
+import { type Compare, inOrder, orderingOf, RUN, TermOrder } from './order.ts';
 
 /** So many more than are wanted are taken in before those that are too many are found, at least. */
 const ROOM = 64;
@@ -48,7 +48,7 @@ export class Shares {
   /** `tick` says when to yield. */
   constructor(terms: readonly OrderTerm[], scope: CompileScope, wanted: number, tick: () => boolean) {
     this.#first = new TermOrder(terms[0]!, scope);
-    this.compare = compareIn(terms.map(({ field, descending }) => orderOf(typeOf(scope.entity, field), descending)));
+    this.compare = orderingOf(terms, scope).compare;
     this.#wanted = wanted;
     this.#tick = tick;
     this.#max = Math.min(wanted + ROOM, RUN);
