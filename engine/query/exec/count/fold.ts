@@ -39,8 +39,8 @@ const TICK_SUBS = 256;
 /** Microseconds, measured: an entry of a node's list counted. */
 const COST_COUNTED = 0.003;
 
-/** Items with the same class, by the one that was met first. */
-interface Share {
+/** How many rows a class of items has, with the item of it that was met first. */
+interface ClassWeight {
   readonly part: number;
   readonly item: ItemId;
   weight: number;
@@ -49,22 +49,22 @@ interface Share {
 const PAGE_BITS = 8;
 const PAGE_MASK = (1 << PAGE_BITS) - 1;
 
-/** Shares by the number of their class. Numbers may be large, but those that one query meets lie close together. */
-class Shares {
-  readonly #pages = new Map<number, (Share | undefined)[]>();
+/** By the number of the class. Numbers may be large, but those that one query meets lie close together. */
+class ClassWeights {
+  readonly #pages = new Map<number, (ClassWeight | undefined)[]>();
   /** The page that was looked at last. */
   #at = -1;
-  #page: (Share | undefined)[] = [];
+  #page: (ClassWeight | undefined)[] = [];
 
-  get(number: number): Share | undefined {
+  get(number: number): ClassWeight | undefined {
     return this.#pageOf(number)[number & PAGE_MASK];
   }
 
-  set(number: number, share: Share): void {
-    this.#pageOf(number)[number & PAGE_MASK] = share;
+  set(number: number, weight: ClassWeight): void {
+    this.#pageOf(number)[number & PAGE_MASK] = weight;
   }
 
-  #pageOf(number: number): (Share | undefined)[] {
+  #pageOf(number: number): (ClassWeight | undefined)[] {
     const at = number >>> PAGE_BITS;
     if (at === this.#at) return this.#page;
     let page = this.#pages.get(at);
@@ -91,8 +91,8 @@ export function* foldRows(
 ): Generator<undefined, void> {
   const { ctx } = source;
   const classed = readsOfClasses(source, reads);
-  const shares: Share[] = [];
-  const known = new Shares();
+  const classes: ClassWeight[] = [];
+  const known = new ClassWeights();
   for (const part of source.parts) {
     const view = ctx.view(part);
     const row = new Row(view, part);
@@ -109,10 +109,10 @@ export function* foldRows(
     else {
       const weights = yield* listWeights(source, nodes, view);
       if (fold.by === 'item') yield* byItem(source, row, items, weights, visit, isWanted);
-      else yield* byClass(source, row, weights, shares, known);
+      else yield* byClass(source, row, weights, classes, known);
     }
   }
-  yield* visitShares(source, shares, visit);
+  yield* visitClasses(source, classes, visit);
 }
 
 /** Whether the partitions have so few items that counts are kept for each of them. */
@@ -218,8 +218,8 @@ function* byClass(
   source: Source,
   row: Row,
   weights: Uint32Array,
-  shares: Share[],
-  known: Shares,
+  met: ClassWeight[],
+  known: ClassWeights,
 ): Generator<undefined, void> {
   const dictionary = source.items.dictionary(row.view);
   const classes = dictionary.classes();
@@ -232,21 +232,21 @@ function* byClass(
       number = classes.add(item, reader.glance(item));
       if (source.ctx.tick()) yield;
     }
-    const share = known.get(number);
-    if (share !== undefined) share.weight += weight;
+    const ofClass = known.get(number);
+    if (ofClass !== undefined) ofClass.weight += weight;
     else {
-      const first: Share = { part: row.part, item, weight };
+      const first: ClassWeight = { part: row.part, item, weight };
       known.set(number, first);
-      shares.push(first);
+      met.push(first);
     }
   }
 }
 
-function* visitShares(source: Source, shares: readonly Share[], visit: Visit): Generator<undefined, void> {
+function* visitClasses(source: Source, classes: readonly ClassWeight[], visit: Visit): Generator<undefined, void> {
   let row: Row | null = null;
   let reader = null;
-  for (let i = 0; i < shares.length; i++) {
-    const { part, item, weight } = shares[i]!;
+  for (let i = 0; i < classes.length; i++) {
+    const { part, item, weight } = classes[i]!;
     if (row === null || row.part !== part) {
       const view = source.ctx.view(part);
       row = new Row(view, part);
