@@ -100,13 +100,10 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
     return;
   }
   const reached = (yield* timePage(tree, whole)) ?? (yield* narrowed(tree, whole, options.onTotal !== undefined));
-  if (reached !== null) {
-    const { rest, isDecided } = reached;
-    if (isDecided && (rest.orderBy.length === 0 || walksNodes(rest.orderBy, reached.source))) {
-      if (reached.total !== null) options.onTotal?.(reached.total);
-      yield* walked(rest, reached.source, sink, {});
-      return;
-    }
+  if (reached?.isDecided === true && walksNodes(reached.rest.orderBy, reached.source)) {
+    if (reached.total !== null) options.onTotal?.(reached.total);
+    yield* walked(reached.rest, reached.source, sink, {});
+    return;
   }
   const source = reached?.source ?? whole;
   const offset = reached?.rest.offset ?? tree.offset;

@@ -11,7 +11,7 @@ import { rowsOfPlan, sizeOf } from './plan/item-plan.ts';
 import type { ReachedItems } from './plan/selection.ts';
 import type { Access, Value } from './row/access.ts';
 import { Row } from './row/row.ts';
-import type { Narrowed, Source } from './sources/source.ts';
+import type { Source } from './sources/source.ts';
 
 /** Fewer rows than that are put in order as they are. */
 const ROWS_MIN = 5000;
@@ -44,6 +44,18 @@ const equalToAny: Range = ({ field }, values) => ({
 
 /** Types of the fields of which items have a class. */
 const RANGE: Partial<Record<FieldType, Range>> = { S: among, N: between, B: equalToAny };
+
+/** The rows that may be on a page. */
+export interface Narrowed {
+  /** What is left to look at. */
+  readonly source: Source;
+  /** Rows of the whole selection; null: they were not counted. */
+  readonly total: number | null;
+  /** What is left to do there: the offset is that behind the rows that were passed over. */
+  readonly rest: QueryTree;
+  /** Whether the rows are all equal in the first terms, which `rest` lacks then. */
+  readonly isDecided: boolean;
+}
 
 /** The rows that may be on the tree's page; null: there is no way to tell that is worth it. `isCounted`: whether all rows are to be counted. */
 export function* narrowed(tree: QueryTree, source: Source, isCounted: boolean): Generator<undefined, Narrowed | null> {

@@ -3,7 +3,8 @@
 
 import { nthInTurns } from '../../nth.ts';
 import { type Filter, pageEnd, type QueryTree } from '../tree.ts';
-import type { Narrowed, Source } from './sources/source.ts';
+import type { Narrowed } from './narrowing.ts';
+import type { Source } from './sources/source.ts';
 
 /** Fewer reports are put in order as they are. */
 const REPORTS_MIN = 512;

@@ -2,7 +2,7 @@
 // between shapes of rows is in item-source.ts and report-source.ts. `TreeRows` (rows.ts) strings the partitions together.
 
 import type { NodeSet } from '../../../store/items/node-set.ts';
-import type { Filter, QueryTree } from '../../tree.ts';
+import type { Filter } from '../../tree.ts';
 import { all } from '../filter/conditions.ts';
 import type { Predicate } from '../filter/filter.ts';
 import type { Behind } from '../order/behind.ts';
@@ -25,17 +25,6 @@ export interface RowsWanted {
   readonly behind?: Behind | null;
   /** Of reports: no more is read of them than what a glance has (row/report-glance.ts), beside what the selection's conditions read. */
   readonly isGlance?: boolean;
-}
-
-/** The rows that may be on a page. */
-export interface Narrowed {
-  /** What is left to look at. */
-  readonly source: Source;
-  /** Rows of the whole selection; null: they were not counted. */
-  readonly total: number | null;
-  /** What is left to do there: the offset without the rows that were passed over, and where `isDecided` the terms without those that the rows are all equal in. */
-  readonly rest: QueryTree;
-  readonly isDecided: boolean;
 }
 
 /** The rows of a selection, and how they are found again. */
