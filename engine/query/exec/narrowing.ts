@@ -22,7 +22,7 @@ const SHARES_MAX = 250_000;
 /** Values of the first field that a condition may list. */
 const VALUES_MAX = 5000;
 
-/** Whether a value, which is not null, is one of those, of which these are the first and the last, as a condition. */
+/** The condition that the field has one of these values, none of which is null; they come in the order of the term. */
 type Range = (term: OrderTerm, values: readonly Value[]) => Filter;
 
 const among: Range = ({ field }, values) => ({ kind: 'in', field, values: values as string[] });

@@ -63,8 +63,9 @@ export class Grouping {
   #accumulators: readonly (Accumulator | null)[];
   /** What columns, keys and arguments read of a row. */
   readonly reads: readonly Access[];
-  /** Of reports: times of which the least or the greatest is wanted, or how many there are, and what else is read. */
+  /** Of reports: times of which the least, the greatest or the number is wanted. */
   readonly moments: readonly OwnMoment[];
+  /** What else is read. */
   readonly others: readonly Access[];
   /** true when none of them reads the node. */
   readonly itemOnly: boolean;
@@ -236,7 +237,7 @@ export class Grouping {
   }
 }
 
-/** null: it is no function of one of a report's own times that the least and the greatest of them tell. */
+/** The report's own time of which the column is the least, the greatest or the number; null: it is something else. */
 function momentOf(column: Column, { traits }: CompileScope): OwnMoment | null {
   if (column.kind !== 'aggregate' || column.ref?.kind !== 'field' || column.fn === 'sum' || column.fn === 'avg')
     return null;

@@ -41,8 +41,8 @@ interface Tally {
 }
 
 /**
- * Gives rows with what `reads` read, and how many events each of them stands for: nobody else's, and in no order. false, and nothing: the rows have to
- * be looked at.
+ * Gives rows that have what `reads` read, in no order, and how many events each of them stands for. false, and nothing: the events have to be looked
+ * at.
  */
 export function* foldEvents(
   source: Source,

@@ -53,8 +53,8 @@ const FEW_WANTED = 64;
 const FEW_TOLD = 3;
 
 /**
- * Gives rows with what `reads` read, and how many rows each of them stands for. Of the rows that have that in common one has the last of each of
- * `moments`; another one, which stands for no rows, has the first of each. false, and nothing: the rows have to be looked at.
+ * Gives rows that have what `reads` read, and how many reports each of them stands for. Where `moments` are asked for, the row has the last of each
+ * that these reports have; one more row, which stands for none, has the first of each. false, and nothing: the reports have to be looked at.
  */
 export function* foldReports(
   source: Source,
@@ -87,7 +87,7 @@ export function* foldReports(
   return true;
 }
 
-/** Whether the reports of a node have it in common. */
+/** Whether all reports of a node have the same there. */
 export const isOfNode = ({ level, stored }: Access): boolean =>
   level === 'node' || stored?.place === REPORT_TEXT.certname;
 

@@ -17,7 +17,7 @@ export interface Numbers {
 
 /** Rows' node, or the rest of them, as far as groups read it. */
 export interface Side extends Numbers {
-  /** Equal for those that groups do not tell apart by. */
+  /** Equal for those that are equal in what is grouped by. */
   readonly key: number;
   /** Equal for those that are equal in all that is read, counted from 0. */
   readonly number: number;
@@ -28,7 +28,7 @@ export interface Side extends Numbers {
 /** What a grouping says of its sides of one kind. */
 interface SidesOptions {
   readonly keys: readonly Key[];
-  /** What else tells them apart by its text: what functions read, and what equal keys show. */
+  /** What else tells them apart, by its text: what functions read, and what is shown where equal keys may be spelled differently. */
   readonly args: readonly Access[];
   /** Of a row whose keys have been looked at right before. */
   readonly numbersOf: (row: Row) => Numbers;

@@ -20,7 +20,7 @@ export function gathered(filter: Filter): Filter {
   }
 }
 
-/** The opposite of a filter, of which no part is negated but what is not made of others. */
+/** The opposite of a filter: only what has no parts is negated in it. */
 function negated(filter: Filter): Filter {
   if (filter.kind === 'not') return filter.arg;
   if (filter.kind === 'order') return { ...filter, op: OPPOSITE[filter.op] };
@@ -42,7 +42,7 @@ export const alternatives = (filter: Filter): readonly Filter[] =>
 export const conjuncts = (filter: Filter): readonly Filter[] =>
   filter.kind === 'and' ? filter.args.flatMap(conjuncts) : [filter];
 
-/** Of a conjunction: by field, the texts one of which it has to be where the condition is true; where the field is another text it is false. */
+/** Of a conjunction: by field, the texts that it may be. Where it is another text the conjunction is false. */
 export function textsByField(filter: Filter): ReadonlyMap<string, readonly string[]> {
   const texts = new Map<string, readonly string[]>();
   for (const part of conjuncts(filter)) {
@@ -52,7 +52,7 @@ export function textsByField(filter: Filter): ReadonlyMap<string, readonly strin
   return texts;
 }
 
-/** By field that all of the alternatives compare so: the texts of all of them. `isServed`: fields that are wanted. */
+/** By field of which every alternative says which texts it may be: all these texts together. `isServed`: whether the field is wanted. */
 export function commonTexts(
   args: readonly Filter[],
   isServed: (field: string) => boolean,
@@ -95,7 +95,7 @@ function anyOf(args: readonly Filter[]): Filter {
   return all.length === 1 ? (all[0] as Filter) : { kind: 'or', args: all };
 }
 
-/** What it asks; null: it cannot be put together with another. Times stay as they are: they have an index of their own. */
+/** Equal for alternatives that can become one; null: this one cannot. Times stay as they are: they have an index of their own. */
 function keyOf(filter: Filter): string | null {
   const list = listOf(filter);
   if (list === null) return null;

@@ -1,5 +1,5 @@
-// Conditions on fields of items that take few values are decided once a class (store/items/item-classes.ts), over all items that are equal in
-// these fields. What fails them is not read.
+// Conditions on fields of items that take few values are decided once a class (store/items/item-classes.ts), that is for all items that are
+// equal in these fields. Items that fail are not read.
 
 import type { DictionaryView, RecordReader } from '../../../store/items/dictionary-view.ts';
 import type { ItemClasses } from '../../../store/items/item-classes.ts';
@@ -12,17 +12,17 @@ import { accessFor, type CompileScope, type Predicate } from './filter.ts';
 import { fieldsReadByAll } from './reads.ts';
 import { TRUE } from './truth.ts';
 
-/** Whether fields are all of an item that is read, and such that take few values. `shared`: places of those. */
+/** Whether all of these are fields of items that take few values. `shared`: the places of such fields. */
 export const areShared = (reads: readonly Access[], shared: readonly number[]): boolean =>
   reads.every(({ level, stored }) => level === 'item' && stored !== undefined && shared.includes(stored.place));
 
-/** Whether the condition reads fields that are read so, and nothing else. */
+/** Whether the condition reads nothing but fields, of which there is one at least, and `is` holds for each. */
 export function readsOnly(filter: Filter, scope: CompileScope, is: (access: Access) => boolean): boolean {
   const fields = fieldsReadByAll([filter]);
   return fields !== null && fields.length > 0 && fields.every((field) => is(accessFor(scope, field)));
 }
 
-/** Whether it reads such as take few values, and nothing else. `shared`: places of those. */
+/** Whether the condition reads nothing but fields of items that take few values. `shared`: the places of such fields. */
 export const isClassed = (filter: Filter, scope: CompileScope, shared: readonly number[]): boolean =>
   readsOnly(filter, scope, (access) => areShared([access], shared));
 

@@ -39,7 +39,7 @@ export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFi
 export const conditionsOf = (filter: Filter | null): readonly Filter[] =>
   filter === null ? [] : conjuncts(gathered(filter));
 
-/** The opposite: one filter of several conditions; null: there is none. */
+/** The other way round: several conditions as one filter; null: there is none. */
 export const all = (filters: readonly Filter[]): Filter | null =>
   filters.length === 0 ? null : filters.length === 1 ? filters[0]! : { kind: 'and', args: filters };
 

@@ -111,7 +111,7 @@ function onField(field: string, scope: CompileScope, test: (value: Value) => Tru
   if (isNothing === true) return constant(test(null));
   if (column !== undefined) return onCodes(new CodedTest(column, judgeOf(test)));
   const ofRow = (row: Row): Truth => test(get(row));
-  // Of very many events, and reports, few texts are different, while bodies are looked at once each.
+  // Events and reports have the same texts again and again, while the body of an item is looked at once.
   const comeAgain = level === 'sub' || (level === 'item' && scope.traits.shape === 'report' && isPlain === true);
   return { deps: DEPS[level], test: comeAgain && stored !== undefined ? storedTest(stored, ofRow) : ofRow };
 }

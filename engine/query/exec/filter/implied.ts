@@ -17,7 +17,7 @@ const TUPLES_MAX = 100;
 /** So many pairs of a type and a title for each tuple are looked up; when there are more, titles alone tell more. */
 const PAIRS_PER_TUPLE = 2;
 
-/** Conditions that are true wherever the subquery's is: not where that is unknown or false, so they do for rows to be selected. */
+/** Conditions that are true wherever the subquery's is. They may differ from it where it is unknown or false, which selects no row. */
 export function impliedBy(filter: InQuery, set: ValueSet, entity: EntityName): readonly Filter[] {
   // Nodes are a set already.
   if (set.nodes !== null) return [];

@@ -141,10 +141,7 @@ export function dottedParameterTest(filter: JsonFilter, regex: CompileRegex): Ro
 /** More values are not looked for by signature: hardly an item would be left out. */
 const MARKS_MAX = 8;
 
-/**
- * What stands in the signature of every resource for which the condition is true: all bits of one of these marks. null: that cannot
- * be told.
- */
+/** Every resource for which the condition is true has all bits of one of these marks in its signature. null: that cannot be told. */
 export function marksOf(filter: Filter, regex: CompileRegex): readonly Mark[] | null {
   switch (filter.kind) {
     case 'parameter':

@@ -1,5 +1,5 @@
-// Conditions on what an item has of very many things, such as a parameter with its value: items whose signatures lack its bits are not
-// read (store/items/item-signatures.ts). Those that are left still have to be tested.
+// Conditions that ask for one of the very many things that items have, such as a parameter with its value: items whose signatures lack its bits
+// are not read (store/items/item-signatures.ts). Those that are left still have to be tested.
 
 import type { DictionaryView, RecordReader } from '../../../store/items/dictionary-view.ts';
 import type { ItemSignatures, Mark } from '../../../store/items/item-signatures.ts';

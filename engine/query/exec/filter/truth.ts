@@ -10,7 +10,7 @@ export const UNKNOWN = 2;
 export const truthOf = (value: boolean): Truth => (value ? TRUE : FALSE);
 export const negate = (truth: Truth): Truth => (truth === UNKNOWN ? UNKNOWN : truth === TRUE ? FALSE : TRUE);
 
-/** Whether two numbers are so to each other; of what a comparison gave (negative, zero or positive) and 0: whether what was compared is. */
+/** Whether the operator holds between two numbers. Between other values: between what their comparison gave (negative, zero or positive) and 0. */
 export const HOLDS: Readonly<Record<'=' | CompareOp, (a: number, b: number) => boolean>> = {
   '=': (a, b) => a === b,
   '<': (a, b) => a < b,

@@ -134,7 +134,7 @@ interface AllRowsOptions {
   readonly terms: readonly OrderTerm[];
   /** Of the fields of the terms. */
   readonly types: readonly FieldType[];
-  /** The same order, and whose keys rows are added with. */
+  /** The same order; rows are added with its keys. */
   readonly ordering: Pick<Ordering, 'compare'>;
   /** Whether rows that are equal in all terms come by their places, as the ordering has it (`withPlaces`), and of which shape they are; null: as they came. */
   readonly placed: Shape | null;

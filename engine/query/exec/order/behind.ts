@@ -34,7 +34,7 @@ export class Behind {
   readonly #selected: CompiledSelection;
   readonly #top: Kept;
   readonly #first: TermOrder | null;
-  /** Of which keys the first one is what that compares with. */
+  /** The keys whose first value that compares with. */
   #compared: readonly Value[] | null = null;
   readonly #isByItem: boolean;
   /** By partition: items that are behind. */

@@ -278,7 +278,7 @@ export function* ranksOf(
   return ranks;
 }
 
-/** So many more than are wanted are taken in before those that are too many are found, at least; and so large a share of what is wanted. */
+/** How many more than are wanted are taken in before those that are too many are found: so many, or that share of what is wanted if it is more. */
 const ROOM_MIN = 64;
 const ROOM_SHARE = 0.5;
 

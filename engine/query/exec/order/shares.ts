@@ -6,7 +6,7 @@ import type { Access, Value } from '../row/access.ts';
 import type { Row } from '../row/row.ts';
 import { type Compare, inOrder, orderingOf, RUN, TermOrder } from './order.ts';
 
-/** So many more than are wanted are taken in before those that are too many are found, at least. */
+/** How many more than are wanted are taken in, at least, before those that are too many are found. */
 const ROOM = 64;
 
 /** Rows that are equal in the terms. */
@@ -59,7 +59,7 @@ export class Shares {
     return this.#last !== null && this.#first.compare(row) > 0;
   }
 
-  /** Whether those with these keys are needed, which `add` takes. */
+  /** Whether rows with these keys are needed: only those are to be added. */
   needs(keys: readonly Value[]): boolean {
     return this.#last === null || this.compare(keys, this.#last) <= 0;
   }

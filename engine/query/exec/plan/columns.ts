@@ -52,7 +52,7 @@ export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>, { ctx }: Comp
   };
 }
 
-/** A column whose value is computed, from nothing but that field's value where one is named. */
+/** A column whose value is computed. `from`: the field whose value is all that it is computed from. */
 const made = (level: Level, value: (row: Row) => JsonValue, from?: Access): Access => ({
   level,
   value,

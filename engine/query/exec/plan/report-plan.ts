@@ -14,7 +14,7 @@ export interface TimeOrder {
   readonly descending: boolean;
   /** How many of them lead to the end of the page. */
   readonly rows: number;
-  /** The time. Where it is not the producer's it lies near that: rows come in that order but for as much. */
+  /** The time. One that is not the producer's lies near it, so that the rows come nearly in its order. */
   readonly moment: Moment;
 }
 
@@ -54,7 +54,7 @@ export type ReportPath =
   | { readonly kind: 'counted' }
   | { readonly kind: 'all' };
 
-/** What the reports come in on that path; null: in no such order. */
+/** The order in which the reports come on that path; null: they come in none of these. */
 export const orderOfPath = (path: ReportPath): PageOrder | null =>
   path.kind === 'time' || path.kind === 'hashes' ? (path.order ?? null) : null;
 
@@ -140,7 +140,7 @@ const BOUND: Readonly<Record<CompareOp, (value: number) => number>> = {
   '<=': Math.floor,
 };
 
-/** Milliseconds, both ends included: what passes, exactly. null: it is no condition on a time, nor on another number. */
+/** Exactly the values that pass, both ends included; of times epoch ms. null: it does not compare a field with a number. */
 export function rangeOf(filter: Filter): TimeRange | null {
   if (filter.kind === 'order') {
     const { field, op, value } = filter;

@@ -32,7 +32,7 @@ export interface Reach {
   readonly test: ((row: Row) => boolean) | null;
 }
 
-/** In what order nodes are visited (walk.ts): of their names, of other fields, or in which they lie. */
+/** In what order nodes are visited (walk.ts): by their names, by other fields, or as they lie. */
 export type WalkOrder = 'certname' | 'terms' | 'place';
 
 /** How rows are counted on a partition. */

@@ -66,7 +66,7 @@ export interface Access {
   readonly bound?: { readonly least: (row: Row) => Value; readonly greatest: (row: Row) => Value };
   /** Of reports: what of the field is kept of all of them side by side (report-glance.ts), its value or also its text. Absent: nothing. */
   readonly kept?: 'value' | 'whole';
-  /** Of texts that are made of a time, and that all times of an hour have in common. */
+  /** Of texts that are made of a time: how, where all times of an hour have the same text. */
   readonly hourly?: Hourly;
 }
 

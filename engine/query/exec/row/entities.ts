@@ -21,7 +21,7 @@ export type Shape = 'node' | 'item' | 'report' | 'global';
 /** Which of a view's dictionaries has the shared bodies. */
 export type ViewDictionary = 'resources' | 'facts' | 'edges' | 'packages';
 
-/** What rows are several of: leaves of a fact, targets of an edge, events of a report, inputs of a node's catalog. */
+/** What an item, a report or a node has several of, each a row: leaves of a fact, targets of an edge, events of a report, inputs of a node's catalog. */
 export type SubRow = 'leaf' | 'target' | 'event' | 'input';
 
 /** An entity as execution sees it. */

@@ -2,8 +2,8 @@
 //
 //   memory   what stands around a fact | what is known of each item | kept texts | a node's list and copies | a body | text on its way out
 //
-// A thread has a few instances. What one knows of a partition's items serves the next queries, too: an item's body never changes. They go
-// from one partition to another; who has lost his goes on without one.
+// A thread has a few instances. What one knows of a partition's items serves the next queries, too: an item's body never changes. When another
+// partition needs an instance, it is taken from whoever leased it first, who goes on without one.
 
 import { type ByteWriter, Memory, type Piece } from '../../../bytes.ts';
 import type { Ids } from '../../../store/items/ids.ts';
@@ -66,7 +66,7 @@ export interface FactLease {
   write(list: Ids, copies: Copies, bodyOf: (item: ItemId) => Buffer, out: ByteWriter): boolean;
 }
 
-/** A kernel for facts of one partition. `of`: what stands for it, `items`: their ids are below it. Null where there is none for so many. */
+/** A kernel for the facts of one partition: `of` stands for its items, whose ids are below `items`. Null where they are too many, or there is no memory. */
 export function leaseKernel(of: object, items: ItemId, form: FactForm): FactLease | null {
   if (items > ITEMS_MAX) return null;
   const kernel = kernelFor(of, items, form);

@@ -1,5 +1,5 @@
-// Reports as far as a partition keeps that of them side by side: node, kind and times (store/reports/). Who reads no more of a report than that, of
-// whichever many, is spared their records. A glance looks like a report's record, in which other fields mean nothing.
+// What a partition keeps of its reports side by side (node, kind and times: store/reports/) in the form of a report's record, so that queries that read
+// nothing else do not read the records. The other fields of such a record mean nothing.
 
 import { bytesOf } from '../../../bytes.ts';
 import { quoted } from '../../../store/records/fields.ts';
@@ -11,7 +11,7 @@ import type { ReportMarks } from '../../../store/reports/report-marks.ts';
 import type { ReportMoments } from '../../../store/reports/report-moments.ts';
 import type { View } from '../../../store/view.ts';
 
-/** Nothing is known of the report but in its record. */
+/** Only its record tells about the report. */
 export const NOT_KEPT = -1;
 
 /** The record begins so that its numbers, behind a byte of flags, lie where words of 32 bits do. */

@@ -1,4 +1,4 @@
-// Memory for what queries keep that grows with their rows: all those of a thread share it, and what there is no room for is refused.
+// Memory for what queries keep of their rows. All queries of a thread share it, and one that needs more than there is left is refused.
 
 /** Bytes that may still be kept. */
 export interface Room {

@@ -172,7 +172,7 @@ export class Row {
     return true;
   }
 
-  /** The same for who reads no more than what a glance has of reports (report-glance.ts): most are not read. */
+  /** The same for readers that need no more of a report than a glance has (report-glance.ts): most records are not read then. */
   glanceReport(id: ReportId): boolean {
     if (this.#glance === undefined) this.#glance = ReportGlance.of(this.view, (node) => this.#nameOf(node));
     const node = this.#glance === null ? NOT_KEPT : this.#glance.open(id);

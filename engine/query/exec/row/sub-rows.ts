@@ -1,4 +1,4 @@
-// What rows are several of (`SubRow`, entities.ts): how the sub-rows of each kind are made, and found again.
+// Sub-rows (`SubRow`, entities.ts): how those of each kind are made, and found again.
 
 import { FACT, type StoredEdge, type StoredFact } from '../../../store/records/bodies.ts';
 import type { StoredEvents } from '../../../store/records/event-record.ts';

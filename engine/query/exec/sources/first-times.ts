@@ -34,7 +34,7 @@ export interface SiftedBlocks {
   readonly sieve: ReportSieve;
 }
 
-/** Times of reports that pass, at least of those that come first. null: some of which no time is told are among them. */
+/** Times of the reports that pass, at least of those that come first. null: of some of them no time is told. */
 export function* firstTimes(
   partitions: readonly SiftedBlocks[],
   { moment, descending, rows }: TimesWanted,

@@ -26,10 +26,11 @@ import { ItemMatcher, type ItemTest } from './item-matcher.ts';
 const CLASSED_MIN = 4096;
 
 interface ItemTests {
-  /** Those that classes decide. */
+  /** What classes decide. */
   readonly classed: Predicate | null;
-  /** Those that they do not, each in part, as an item has to have one of the marks of each list. */
+  /** What signatures tell of the other conditions: of each list an item has to have one mark. */
   readonly marks: readonly (readonly Mark[])[];
+  /** What is to be tested of an item that is read. */
   readonly rest: Predicate | null;
 }
 

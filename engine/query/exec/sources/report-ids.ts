@@ -103,12 +103,11 @@ export function usefulTimes(view: View, clock: Clock): TimeSpan | null {
   return times[clock];
 }
 
-/**
- * Microseconds, measured: a report found in the index of times; one put in order, which is opened for that; of those that are outside of given
- * times one told by what is kept side by side, one opened, and one passed over by the times of its events.
- */
+/** Microseconds a report, measured: found in the index of times. */
 export const COST_FOUND = 1;
+/** Opened, and put in order. */
 export const COST_ORDERED = 3;
+/** Told to be outside of given times by what is kept side by side, by its record, and by the times of its events. */
 export const COST_SIFTED = 0.015;
 const COST_OPENED = 1;
 const COST_SKIPPED = 0.4;

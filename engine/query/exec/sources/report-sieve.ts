@@ -38,7 +38,10 @@ export interface SieveTests {
   readonly events: readonly (readonly EventMark[])[];
   /** All of these times have to be within these bounds: epoch ms, inclusive. */
   readonly times: readonly { readonly moment: Moment; readonly from: number; readonly to: number }[];
-  /** Whether they are all that there is, where kinds are told apart, and times and statuses are told; of events with times beside those of all of the report's. */
+  /**
+   * Whether nothing else is asked: a report passes if it is a row, or has some, and only then. That is so where kinds are told apart and the
+   * report's times and statuses are told, and, if times of events are asked for, where all of its events are within them.
+   */
   readonly isExact: boolean;
 }
 
@@ -134,7 +137,10 @@ export class ReportSieve {
     return new ReportSieve(view.reports, wanted, tests);
   }
 
-  /** One that passes no other reports, but for those whose times or statuses are not told; null: there is none. `nodes`: null: reports of any pass. */
+  /**
+   * One that passes only reports that are rows, or have some, and those whose times or statuses are not told. `nodes`: those that reports may be
+   * of; null: any. null: something else is asked, or kinds are not told apart.
+   */
   static exact(row: Row, nodes: NodeSet | null, tests: SieveTests): ReportSieve | null {
     const { reports } = row.view;
     if (!tests.isExact || !reports.areToldApart) return null;

@@ -201,7 +201,7 @@ export class ReportSource {
     return this.#path(row, nodes, null, null).kind === 'all';
   }
 
-  /** One that passes the reports that are rows, or have some, and none but those beside them of which not all is told. null: there is none. `nodes`: null: any. */
+  /** As `ReportSieve.exact`; null also where something is asked of node and report together. */
   exactSieve(row: Row, nodes: NodeSet | null): ReportSieve | null {
     return this.#selected.mixed === null ? ReportSieve.exact(row, nodes, this.tests) : null;
   }
