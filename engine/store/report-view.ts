@@ -15,7 +15,7 @@ import { ReportMoments } from './reports/report-moments.ts';
 import { type ReportPeriod, readPeriods } from './reports/report-periods.ts';
 import { ReportStatuses } from './reports/report-statuses.ts';
 import type { KnownTimes } from './reports/report-times.ts';
-import type { ReportZones } from './reports/report-zones.ts';
+import type { KnownZones } from './reports/report-zones.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Epoch ms, inclusive. */
@@ -93,12 +93,11 @@ export class ReportView implements EventSource {
   }
 
   /** Between which times blocks of reports are; null: it is not known of this snapshot. `tick` says when to yield. */
-  *zones(tick: () => boolean): Generator<undefined, ReportZones | null> {
+  *zones(tick: () => boolean): Generator<undefined, KnownZones | null> {
     // Ids that lie far apart would be many blocks.
     if (!this.#areDense) return null;
     const { partition, state } = this.#snapshot;
-    const isKnown = yield* partition.reportZones.catchUp(this, state.rewritten.report ?? 0, tick);
-    return isKnown ? partition.reportZones : null;
+    return yield* partition.reportZones.catchUp(this, state.rewritten.report ?? 0, tick);
   }
 
   /** Whether there are marks of all reports, and all of them are counted in periods. */

@@ -26,7 +26,35 @@ interface Blocks {
   readonly idRange: { readonly first: number; readonly end: number };
 }
 
-/** Asked by the number of a block. One of which nothing is known may be between any times, and have any statuses. */
+/**
+ * What is known at one snapshot, asked by the number of a block. One of which nothing is known may be between any times, and have any statuses.
+ * Those that were not full in the snapshot stay so, though other queries of the thread get to know them: of these some of its reports may be gone.
+ */
+export class KnownZones {
+  readonly #zones: ReportZones;
+  readonly #end: number;
+
+  /** `end`: the block behind the last one that was full. */
+  constructor(zones: ReportZones, end: number) {
+    this.#zones = zones;
+    this.#end = end;
+  }
+
+  least(moment: Moment, number: number): number {
+    return number < this.#end ? this.#zones.least(moment, number) : Number.NEGATIVE_INFINITY;
+  }
+
+  greatest(moment: Moment, number: number): number {
+    return number < this.#end ? this.#zones.greatest(moment, number) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether events of the block may have one of these statuses, by their numbers, or one that has no number. */
+  hasStatus(statuses: readonly number[], number: number): boolean {
+    return number >= this.#end || this.#zones.hasStatus(statuses, number);
+  }
+}
+
+/** What a thread knows of a partition. Asked by way of `catchUp`. */
 export class ReportZones {
   /** The first block that is known, and the one behind the last. */
   #first = 0;
@@ -37,13 +65,14 @@ export class ReportZones {
 
   /**
    * Reads the blocks that are not known yet, as far as they are full. `gone`: how many reports had been changed or had gone by the snapshot.
-   * `tick` says when to yield. Returns whether what is known is true of the snapshot: what is read of a later one may lack what has gone since.
+   * `tick` says when to yield. Returns what is known; null where it is not true of the snapshot, as what is read of a later one may lack what
+   * has gone since.
    */
   *catchUp(
     { marks, moments, statuses, idRange }: Blocks,
     gone: number,
     tick: () => boolean,
-  ): Generator<undefined, boolean> {
+  ): Generator<undefined, KnownZones | null> {
     const first = blockOf(Math.min(idRange.first, idRange.end));
     const end = Math.floor(idRange.end / BLOCK_REPORTS);
     this.#begin(first);
@@ -54,7 +83,7 @@ export class ReportZones {
       this.#add(isKnown ? marks.at(number) : null, moments.at(number), statuses.at(number));
       if (tick()) yield;
     }
-    return gone >= this.#asOf;
+    return gone >= this.#asOf ? new KnownZones(this, end) : null;
   }
 
   least(moment: Moment, number: number): number {
@@ -65,7 +94,6 @@ export class ReportZones {
     return this.#has(number) ? this.#bounds[this.#at(number) + PLACE[moment] + 1]! : Number.POSITIVE_INFINITY;
   }
 
-  /** Whether events of the block may have one of these statuses, by their numbers, or one that has no number. */
   hasStatus(statuses: readonly number[], number: number): boolean {
     const bits = this.#has(number) ? this.#bounds[this.#at(number) + STATUS]! : ANY_STATUS;
     if (bits === ANY_STATUS) return true;

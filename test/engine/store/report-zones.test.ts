@@ -11,7 +11,7 @@ import { encodeEvents, eventRange } from '../../../engine/store/records/event-re
 import { BLOCK_REPORTS, blockOf } from '../../../engine/store/reports/report-blocks.ts';
 import type { Moment } from '../../../engine/store/reports/report-moments.ts';
 import { STATUSES } from '../../../engine/store/reports/report-statuses.ts';
-import type { ReportZones } from '../../../engine/store/reports/report-zones.ts';
+import type { KnownZones } from '../../../engine/store/reports/report-zones.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { Random, testSeed } from '../../support/random.ts';
 import { nextTurn } from './readers.ts';
@@ -73,12 +73,12 @@ function ran<T>(work: Generator<undefined, T>): T {
     if (done) return value;
   }
 }
-const zonesOf = (view: View): ReportZones | null => ran(view.reports.zones(() => true));
+const zonesOf = (view: View): KnownZones | null => ran(view.reports.zones(() => true));
 
 const TIMES = { producer: 'producerTimestamp', receive: 'receiveTime', start: 'startTime', end: 'endTime' } as const;
 
 /** Each report is between the times of its block; returns of how many blocks no time is left out. */
-function covers(view: View, zones: ReportZones): number {
+function covers(view: View, zones: KnownZones): number {
   const open = new Set<number>();
   for (const id of view.reports.ids()) {
     const record = view.reports.get(id);
@@ -124,6 +124,25 @@ test('zones: of full blocks times are left out; what comes and goes afterwards i
   assert.equal(covers(last, zones), 1);
   assert.equal(zones.least('start', blockOf(ids[0]!)), Number.NEGATIVE_INFINITY, 'is forgotten');
   last.close();
+  await partition.close();
+});
+
+test('zones: a block that is full only for later queries tells an earlier one nothing', async () => {
+  const partition = partitionOf('side-by-side');
+  add(partition, BLOCK_REPORTS + 10);
+  await nextTurn();
+  const earlier = partition.snapshot();
+  const zones = zonesOf(earlier)!;
+  const ids = [...earlier.reports.ids()];
+  add(partition, BLOCK_REPORTS);
+  remove(partition, ids.slice(-10));
+  await nextTurn();
+  const later = partition.snapshot();
+  assert.equal(covers(later, zonesOf(later)!), 1);
+  assert.equal(covers(earlier, zones), 1);
+  assert.ok(zones.hasStatus([0], blockOf(ids.at(-1)!)));
+  earlier.close();
+  later.close();
   await partition.close();
 });
 

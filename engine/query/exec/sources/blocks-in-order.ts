@@ -6,7 +6,7 @@ import type { ReportId } from '../../../store/records/records.ts';
 import type { IdRange } from '../../../store/report-view.ts';
 import { BLOCK_REPORTS, blockOf } from '../../../store/reports/report-blocks.ts';
 import type { Moment } from '../../../store/reports/report-moments.ts';
-import type { ReportZones } from '../../../store/reports/report-zones.ts';
+import type { KnownZones } from '../../../store/reports/report-zones.ts';
 import type { Behind } from '../order/behind.ts';
 import { NO_REPORT } from './report-ids.ts';
 import type { ReportSieve } from './report-sieve.ts';
@@ -26,7 +26,7 @@ export class BlocksInOrder {
   readonly scores: Float64Array;
   readonly #range: IdRange;
 
-  constructor(range: IdRange, zones: ReportZones, { moment, descending }: BlockOrder) {
+  constructor(range: IdRange, zones: KnownZones, { moment, descending }: BlockOrder) {
     const { first, end } = range;
     this.#range = range;
     this.scores = new Float64Array(end > first ? blockOf(end - 1) - blockOf(first) + 1 : 0);
@@ -76,7 +76,7 @@ export function* blocksDown(scores: Float64Array): Generator<NextBlocks, void, u
  */
 export function* idsInOrder(
   range: IdRange,
-  zones: ReportZones,
+  zones: KnownZones,
   order: BlockOrder,
   sieve: ReportSieve | null,
   behind: Behind,

@@ -16,7 +16,7 @@ import {
 } from '../../../store/reports/report-marks.ts';
 import { BETWEEN, type Moment, type MomentBlock } from '../../../store/reports/report-moments.ts';
 import { eventsOfStatus, STATUSES, type StatusBlock } from '../../../store/reports/report-statuses.ts';
-import type { ReportZones } from '../../../store/reports/report-zones.ts';
+import type { KnownZones } from '../../../store/reports/report-zones.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { isClassed, readsOnly } from '../filter/classed.ts';
@@ -115,7 +115,7 @@ export class ReportSieve {
   readonly #wanted: Wanted;
   readonly #tests: SieveTests;
   /** null: it does not matter, or it is not known, when reports were, and which statuses their events have. */
-  #zones: ReportZones | null = null;
+  #zones: KnownZones | null = null;
   /** How many reports of all pass, whatever times are asked for; null: that was not asked for. */
   #among: number | null = null;
   /** Places of the reports of a block that are left. */
@@ -148,7 +148,7 @@ export class ReportSieve {
   }
 
   /** From here on it passes over whole blocks without reports of the times, or events of the statuses, that are asked for. `zones`: of its partition. */
-  know(zones: ReportZones): void {
+  know(zones: KnownZones): void {
     if (this.#tests.times.length > 0 || this.#wanted.statuses !== null) this.#zones = zones;
   }
 

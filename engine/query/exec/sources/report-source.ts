@@ -7,7 +7,7 @@ import { REPORTS_WITH_EVENTS } from '../../../store/records/tables.ts';
 import { BLOCK_REPORTS } from '../../../store/reports/report-blocks.ts';
 import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
 import { CLOCK_OF } from '../../../store/reports/report-times.ts';
-import type { ReportZones } from '../../../store/reports/report-zones.ts';
+import type { KnownZones } from '../../../store/reports/report-zones.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { isClassed } from '../filter/classed.ts';
@@ -169,7 +169,7 @@ export class ReportSource {
   }
 
   /** Between which times blocks of the row's partition are; null: that is not known. */
-  #zones({ view }: Row): Generator<undefined, ReportZones | null> {
+  #zones({ view }: Row): Generator<undefined, KnownZones | null> {
     return view.reports.zones(() => this.#selected.ctx.tick());
   }
 
