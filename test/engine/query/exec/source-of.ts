@@ -7,6 +7,6 @@ import { Source } from '../../../../engine/query/exec/sources/source.ts';
 export function sourceOf(selection: Selection, ctx: ExecContext): Source {
   const { entity, filter } = selection;
   const page = { orderBy: [], limit: null, offset: 0 };
-  const tree = { entity, columns: [], projected: false, filter, groupBy: null, distinct: null, ...page };
+  const tree = { entity, columns: [], filter, groupBy: null, distinct: null, ...page };
   return new Source(selection, ctx, ctx.trace.begin(tree));
 }
