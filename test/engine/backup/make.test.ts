@@ -106,23 +106,34 @@ test('backup: what is copied, or put back, is durable before it gets its name', 
   await log.close();
 });
 
+/** Counts the looks for segments, each of which sets a time. `onLook` is called with the number of each before it does. */
+function lookingFor(
+  replace: ReturnType<typeof prepare>['replace'],
+  onLook: (look: number) => void = () => {},
+): { readonly count: number } {
+  const { utimes } = files;
+  const looks = { count: 0 };
+  replace({
+    utimes: async (...given) => {
+      onLook(++looks.count);
+      await utimes(...given);
+    },
+  });
+  return looks;
+}
+
 test('backup: one whose segments were not held all the time fails', async (t) => {
   const { dir, replace } = prepare(t);
   const data = join(dir, 'data');
   const { log } = await dataWithLog(data, 1000);
-  const { utimes } = files;
-  let looks = 0;
-  replace({
-    utimes: async (...given) => {
-      if (++looks === 2) throw Object.assign(new Error('EIO: injected into utimes'), { code: 'EIO' });
-      await utimes(...given);
-    },
+  const looks = lookingFor(replace, (look) => {
+    if (look === 2) throw Object.assign(new Error('EIO: injected into utimes'), { code: 'EIO' });
   });
   const onProgress = (): void => {
     for (const end = performance.now() + 300; performance.now() < end; );
   };
   await assert.rejects(make({ data, target: join(dir, 'copy'), now: Date.now, withoutLeftovers, onProgress }), /EIO/);
-  assert.ok(looks > 1);
+  assert.ok(looks.count > 1);
   await log.close();
 });
 
@@ -130,21 +141,14 @@ test('backup: segments are looked for once at a time, however slow the disk is',
   const { dir, replace } = prepare(t);
   const data = join(dir, 'data');
   const { log } = await dataWithLog(data, 1000);
-  const { utimes } = files;
-  let looks = 0;
-  replace({
-    utimes: async (...given) => {
-      looks++;
-      await utimes(...given);
-    },
-  });
+  const looks = lookingFor(replace);
   t.mock.timers.enable({ apis: ['setInterval'] });
   const onProgress = (done: number): void => {
     if (done === 0) t.mock.timers.tick(10_000);
   };
   await make({ data, target: join(dir, 'copy'), now: Date.now, withoutLeftovers, onProgress });
   // Before the work, during it, and after it.
-  assert.equal(looks, 3);
+  assert.equal(looks.count, 3);
   await log.close();
 });
 
