@@ -77,9 +77,9 @@ export class RawClient {
 
   /** Until the condition holds or the connection is closed; rejects when neither happens. */
   async #wait(condition: () => boolean, maxMs = 30_000): Promise<void> {
-    const deadline = Date.now() + maxMs;
+    const deadline = performance.now() + maxMs;
     while (!condition() && !this.isClosed) {
-      const left = deadline - Date.now();
+      const left = deadline - performance.now();
       if (left <= 0) throw new Error(`in vain for ${maxMs} ms; received ${this.#start}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);

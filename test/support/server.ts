@@ -211,7 +211,7 @@ export class TestServer {
   }
 
   async #untilReady(portFile: string): Promise<void> {
-    const deadline = Date.now() + START_MAX_MS;
+    const deadline = performance.now() + START_MAX_MS;
     // Once it has ended nobody waits for this any more.
     while (this.#child !== null) {
       if (existsSync(portFile)) {
@@ -221,7 +221,7 @@ export class TestServer {
         const answer = await this.ask('/status/v1/simple').catch(() => null);
         if (answer?.text === 'running') return;
       }
-      if (Date.now() > deadline) throw new Error(`the server did not get ready: ${this.#output.slice(-2000)}`);
+      if (performance.now() > deadline) throw new Error(`the server did not get ready: ${this.#output.slice(-2000)}`);
       await pause(10);
     }
   }

@@ -4,9 +4,9 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 
 /** Waits until the condition holds. Throws what it waited for after `maxMs`. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>, maxMs = 30_000): Promise<void> {
-  const deadline = Date.now() + maxMs;
+  const deadline = performance.now() + maxMs;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`in vain for ${maxMs} ms: ${what}`);
+    if (performance.now() > deadline) throw new Error(`in vain for ${maxMs} ms: ${what}`);
     await pause(10);
   }
 }

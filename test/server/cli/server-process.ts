@@ -62,11 +62,11 @@ export function launch(argv: readonly string[], environment: Record<string, stri
     return (code ?? signal) as number | string;
   });
   async function seen(stream: 'out' | 'err', pattern: RegExp): Promise<RegExpExecArray> {
-    const deadline = Date.now() + limitMs;
+    const deadline = performance.now() + limitMs;
     for (;;) {
       const match = pattern.exec(stream === 'out' ? out : err);
       if (match !== null) return match;
-      if (child.exitCode !== null || Date.now() > deadline) assert.fail(`no ${pattern} in\n${out}\n${err}`);
+      if (child.exitCode !== null || performance.now() > deadline) assert.fail(`no ${pattern} in\n${out}\n${err}`);
       await Promise.race([new Promise<void>((resolve) => waiting.push(resolve)), ended, pause(1000)]);
     }
   }
@@ -101,10 +101,10 @@ export function submitText(url: string, certname: string, body: string, wait = t
 
 /** Certnames of all nodes, asked for until they are what is waited for (or too much time has passed). */
 export async function nodes(url: string, isEnough: (names: readonly string[]) => boolean): Promise<string[]> {
-  const deadline = Date.now() + limitMs;
+  const deadline = performance.now() + limitMs;
   for (;;) {
     const rows = (await (await fetch(`${url}/pdb/query/v4/nodes`)).json()) as { certname: string }[];
     const names = rows.map(({ certname }) => certname);
-    if (isEnough(names) || Date.now() > deadline) return names.sort();
+    if (isEnough(names) || performance.now() > deadline) return names.sort();
   }
 }
