@@ -4,6 +4,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { threadScript } from '../../workers/system/thread-script.ts';
 
 /** A user's numbers, for programs that refuse to run as root. */
 export interface User {
@@ -37,6 +39,12 @@ const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) killGroup(child);
 });
+
+/** Arguments of a Node that runs `name`, a script beside the module whose `import.meta.url` is `base`. */
+export function nodeArgs(name: string, base: string): string[] {
+  const { url, execArgv = [] } = threadScript(name, base);
+  return [...execArgv, fileURLToPath(url)];
+}
 
 /** Runs it to its end. Rejects when it cannot be started at all; everything else is in the answer. */
 export function run(command: string, args: readonly string[], options: ProgramOptions): Promise<Ended> {
@@ -113,10 +121,11 @@ export class Service {
 
   /** Waits until the condition holds. Rejects when the program ends before, or does not get there in time. */
   async until(condition: () => Promise<boolean>, maxMs: number): Promise<void> {
-    const deadline = Date.now() + maxMs;
+    const deadline = performance.now() + maxMs;
     while (!(await condition())) {
       if (this.#isOver) throw new Error(`${this.#command} has ended: ${this.#output.slice(-3000)}`);
-      if (Date.now() > deadline) throw new Error(`${this.#command} did not get ready: ${this.#output.slice(-3000)}`);
+      if (performance.now() > deadline)
+        throw new Error(`${this.#command} did not get ready: ${this.#output.slice(-3000)}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }

@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { QueryPlan } from '../../../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
 import { dataFileOf, partitionDir } from '../../../engine/store/file/layout.ts';
@@ -19,6 +18,7 @@ import { threadScript } from '../../../workers/system/thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryPool } from '../../../workers/types.ts';
 import { replaceCatalog, resourcesOf, submissionOf } from '../../support/commands.ts';
 import { engineSettings } from '../../support/engine-settings.ts';
+import { nodeArgs } from '../../support/programs.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { pause, until, withTimeout } from '../../support/waiting.ts';
 
@@ -391,10 +391,8 @@ test('query pool: a thread that waits for the store to be opened is not taken fo
   const pool = new ThreadQueryPool({ dir, threads: 1, log, limits: { hangMax } });
   try {
     await until('the thread is there', () => pool.stats().up === 1);
-    const file = fileURLToPath(new URL('./write-lock-child.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', file, partitionDir(dir, 0), String(3 * hangMax)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const args = [...nodeArgs('write-lock-child', import.meta.url), partitionDir(dir, 0), String(3 * hangMax)];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(child.stdout, 'data');
     pool.open();
     await withTimeout(pool.ready, 10_000, 'the store is open');

@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { DeadLetters } from '../../../engine/inbox/dead-letters.ts';
 import type { Ring } from '../../../workers/ring/ring.ts';
 import { startRing } from '../../../workers/ring/start-ring.ts';
@@ -16,7 +15,7 @@ import { temporaryDirectory } from '../../support/directories.ts';
 import { atEnd } from '../../support/endings.ts';
 import { engineSettings } from '../../support/engine-settings.ts';
 import { allOpen } from '../../support/partitions.ts';
-import { run } from '../../support/programs.ts';
+import { nodeArgs, run } from '../../support/programs.ts';
 import { testNumber, testSeed } from '../../support/random.ts';
 import { smallVolume } from '../../support/volume.ts';
 import { pause, until } from '../../support/waiting.ts';
@@ -29,8 +28,7 @@ const KILLS = testNumber('MUSTER_KILLS', 4);
 
 /** Runs the child until it has acknowledged something and `ms` more have passed; returns what it acknowledged. */
 async function runAndKill(dir: string, ms: number): Promise<string[]> {
-  const file = fileURLToPath(new URL('./crash-child.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', file, dir, String(PARTITIONS)], {
+  const child = spawn(process.execPath, [...nodeArgs('crash-child', import.meta.url), dir, String(PARTITIONS)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -90,11 +88,8 @@ const HEAP_MB = 150;
 
 /** Submits the commands, and starts the process again until nothing waits any more; returns how many starts that took. */
 async function drain(dir: string, commands: readonly Sent[]): Promise<number> {
-  const file = fileURLToPath(new URL('./drain-child.ts', import.meta.url));
-  const start = (...more: string[]) =>
-    run(process.execPath, [`--max-old-space-size=${HEAP_MB}`, '--import', 'tsx', file, dir, ...more], {
-      maxMs: 60_000,
-    });
+  const args = [`--max-old-space-size=${HEAP_MB}`, ...nodeArgs('drain-child', import.meta.url), dir];
+  const start = (...more: string[]) => run(process.execPath, [...args, ...more], { maxMs: 60_000 });
   let ended = await start(...commands.map((command) => JSON.stringify(command)));
   let starts = 1;
   for (; ended.signal === 'SIGKILL' && !ended.timedOut; starts++) {
