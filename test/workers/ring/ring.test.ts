@@ -436,6 +436,8 @@ test('ring: commands that are feared go batch by batch, also when that cannot be
   writeFileSync(join(dir, 'running'), '2\n');
   const { ring, lines } = await start(t, dir, { times: { ...times, retryDelay: 3000 } });
   mkdirSync(join(dir, 'inbox', 'suspects.json'));
+  // What partitions hold is known when they are open.
+  await allOpen(ring);
   await until('all are applied', () => ring.depth === 0);
   await ring.stop();
   assert.ok(lines.some((line) => /warn .*commands that wait are tried batch by batch/.test(line)));
