@@ -36,11 +36,14 @@ export interface ObjectName {
 }
 
 const ESCAPABLE = '\\"?*n';
+/** Characters of a name: clients choose it, and a pattern is compared with the name of every bean. */
+const LENGTH_MAX = 8192;
 
 /** Parses a name or pattern; throws MalformedName. The empty text stands for every name. */
 export function parseObjectName(text: string): ObjectName {
   if (text === '') return parseObjectName('*:*');
   const length = text.length;
+  if (length > LENGTH_MAX) throw new MalformedName(`A name may have ${LENGTH_MAX} characters at most`);
   const colon = domainEnd(text);
   if (colon + 1 >= length) throw new MalformedName('Key properties cannot be empty');
   const domain = text.slice(0, colon);

@@ -49,6 +49,9 @@ export type GatewayRequest = {
 /** Processing options as sent. Numbers are read when they are needed: a bad one is a failure of an understood request. */
 export type GatewayOptions = ReadonlyMap<string, string>;
 
+/** Attributes that one request may name: they are looked for in each bean that it finds. */
+const ATTRIBUTES_MAX = 100;
+
 const OPTION_NAMES = new Set([
   'maxDepth',
   'maxCollectionSize',
@@ -283,16 +286,21 @@ function objectName(text: string | null): ObjectName {
 function attributeNames(attribute: Json): { attributes: readonly string[] | null; several: boolean } {
   if (attribute === null) return { attributes: null, several: false };
   if (typeof attribute === 'string') {
-    const names = splitEscaped(attribute, '\\', ',');
+    const names = bounded(splitEscaped(attribute, '\\', ','));
     return { attributes: names, several: names.length > 1 };
   }
   if (Array.isArray(attribute)) {
     if (attribute.length === 1 && attribute[0] === null) return { attributes: null, several: false };
-    return { attributes: attribute.map((name) => textOf(name) ?? 'null'), several: true };
+    return { attributes: bounded(attribute).map((name) => textOf(name) ?? 'null'), several: true };
   }
   throw illegalArgument(
     `Attribute names must be either a String, Collection or null (and not class ${javaClass(attribute)})`,
   );
+}
+
+function bounded<T>(names: readonly T[]): readonly T[] {
+  if (names.length > ATTRIBUTES_MAX) throw illegalArgument(`A request may name ${ATTRIBUTES_MAX} attributes at most`);
+  return names;
 }
 
 function checkPath(path: readonly PathStep[] | null): void {

@@ -250,6 +250,32 @@ test('metrics: what one bulk request may ask for is bounded', async () => {
   assert.match(lists[999].error, /looks at more than 5000 MBeans/);
 });
 
+test('metrics: what one request may name is bounded', async () => {
+  const { json, post } = gateway();
+  const mbean = 'puppetlabs.puppetdb.mq:name=global.depth';
+  const named = (count: number): string[] => Array<string>(count).fill('Count');
+  for (const attribute of [named(100), named(100).join(',')]) {
+    assert.equal((await post({ type: 'read', mbean, attribute })).status, 200);
+  }
+  const refused = [
+    await post({ type: 'read', mbean, attribute: named(101) }),
+    await post({ type: 'read', mbean: '*:*', attribute: named(101).join(',') }),
+    await json(`/metrics/v2/read/*:*/${named(101).join(',')}`),
+  ];
+  for (const { status, error } of refused) {
+    assert.deepEqual([status, error.endsWith('may name 100 attributes at most')], [400, true], error);
+  }
+  for (const long of [`${'='.repeat(8192)}:`, `${'*'.repeat(8192)}:*`]) {
+    for (const request of [
+      { type: 'read', mbean: long },
+      { type: 'search', mbean: long },
+    ]) {
+      const { status, error } = await post(request);
+      assert.deepEqual([status, error.endsWith('A name may have 8192 characters at most')], [400, true], error);
+    }
+  }
+});
+
 test('metrics: a list may have many patterns for a few beans each', async () => {
   const { post } = gateway();
   const reads = Array.from({ length: 60 }, () => ({
