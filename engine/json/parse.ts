@@ -142,6 +142,13 @@ export function* walkMembers(text: string, start: number, visit: MemberVisitor):
   return (yield* parser.walk(visit)) ? parser.offset : -1;
 }
 
+/** The offset behind the JSON value that starts at or after `start`, which is checked and passed over like those of a walk. Throws JsonError. */
+export function* passValue(text: string, start: number): Generator<void, number> {
+  const parser = new ExactParser(text, start, JSON_LIMITS);
+  yield* parser.pass();
+  return parser.offset;
+}
+
 // Candidates for what JSON.parse would lose: integral doubles, exponents, integers and fractions of many digits, minus
 // zero. Strings are not told apart here; a candidate is looked at more closely below. Every alternative begins with a digit
 // or a minus sign: that is what lets the engine skip quickly.
@@ -317,7 +324,13 @@ class ExactParser {
     return this.#value('value');
   }
 
-  /** Passes over a value, in turns; false: it is no object, whose members could be visited. */
+  /** Passes over a value, in turns. */
+  *pass(): Generator<void, void> {
+    this.#skipWhite();
+    yield* this.#skip();
+  }
+
+  /** The same; false: it is no object, whose members could be visited. */
   *walk(visit: MemberVisitor): Generator<void, boolean> {
     this.#skipWhite();
     if (this.#text.charCodeAt(this.#at) !== 0x7b) {

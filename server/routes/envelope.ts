@@ -8,7 +8,7 @@ import type { FormValue } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { isRecordable } from '../../engine/inbox/record.ts';
 import { javaInteger } from '../../engine/java-integer.ts';
-import { JsonError, type MemberVisitor, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
+import { JsonError, type MemberVisitor, parseJsonPrefix, passValue, walkMembers } from '../../engine/json/parse.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { parseStrict } from '../../engine/time.ts';
 import { COMMAND_FORMATS, isCommandName } from '../../schemas/commands/formats.ts';
@@ -39,6 +39,7 @@ const KEYS = new Set([
   'checksum',
   'secondsToWaitForCompletion',
 ]);
+const QUOTE = 0x22;
 const INTEGER_MAX = 2 ** 31 - 1;
 const INTEGER_MIN = -(2 ** 31);
 
@@ -97,21 +98,27 @@ interface Body {
 
 /** Members that are remembered, of those that no envelope has: for the message that refuses them. */
 const MEMBERS_MAX = 100;
+/** Characters of a text that a message shows, and of a list or map of which more is made than that it is one. */
+const SHOWN_MAX = 1 << 16;
 
 /** null when the text's first value is no object. The last of equal keys counts. */
 function* readBody(text: string): Generator<void, Body | null> {
   const values = new Map<string, JsonValue>();
   let payload: string | null = null;
   let certname: JsonValue = null;
+  function* valueAt(start: number, take: (value: JsonValue) => void): Generator<void, number> {
+    const end = yield* passValue(text, start);
+    const isLong = text.charCodeAt(start) !== QUOTE && end - start > SHOWN_MAX;
+    take(isLong ? [] : ownValue(parseJsonPrefix(text, start).value));
+    return end;
+  }
+  const takeCertname = (value: JsonValue): void => {
+    certname = value;
+  };
   function* payloadAt(start: number): Generator<void, number> {
     certname = null;
-    let end = yield* walkMembers(text, start, (name, at) => {
-      if (name !== 'certname') return 0;
-      const parsed = parseJsonPrefix(text, at);
-      certname = ownValue(parsed.value);
-      return parsed.end;
-    });
-    if (end < 0) end = parseJsonPrefix(text, start).end;
+    let end = yield* walkMembers(text, start, (name, at) => (name === 'certname' ? valueAt(at, takeCertname) : 0));
+    if (end < 0) end = yield* passValue(text, start);
     payload = text.slice(start, end);
     return end;
   }
@@ -121,9 +128,7 @@ function* readBody(text: string): Generator<void, Body | null> {
       if (values.size < MEMBERS_MAX) values.set(name, text.startsWith('null', start) ? null : true);
       return 0;
     }
-    const { value, end } = parseJsonPrefix(text, start);
-    values.set(name, ownValue(value));
-    return end;
+    return valueAt(start, (value) => values.set(name, value));
   };
   try {
     return (yield* walkMembers(text, 0, member)) < 0 ? null : { values, payload, certname };
@@ -149,7 +154,7 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
   const missing = ['certname', 'version', 'command'].filter((key) => !given.has(key));
   if (missing.length > 0) refuse(`Command is missing required parameters: ${missing.join(', ')}.`);
   const unknown = [...given.keys()].filter((key) => !KEYS.has(key));
-  if (unknown.length > 0) refuse(`Command has invalid parameters: ${unknown.join(', ')}.`);
+  if (unknown.length > 0) refuse(`Command has invalid parameters: ${unknown.map(shown).join(', ')}.`);
   if (typeof certname !== 'string' || isBlank(certname)) return refuse('Certname must be a non-empty string.');
   // PuppetDB checks no length.
   if (!isRecordable(certname))
@@ -180,7 +185,13 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
 }
 
 const refusal = (command: JsonValue, certname: JsonValue, text: string): EnvelopeError =>
-  new EnvelopeError(`Command ${printRead(command)} for certname ${printRead(certname)} is invalid. ${text}`);
+  new EnvelopeError(
+    `Command ${printRead(shown(command))} for certname ${printRead(shown(certname))} is invalid. ${text}`,
+  );
+
+/** What a message shows of a value: clients choose how long it is. */
+const shown = <T extends JsonValue>(value: T): T | string =>
+  typeof value === 'string' ? value.slice(0, SHOWN_MAX) : value;
 
 /** Written so that no text is read twice: clients choose it. */
 const SECONDS = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?$/;

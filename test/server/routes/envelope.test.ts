@@ -242,6 +242,43 @@ test('envelope: of a large one-body form nothing is made', () => {
   assert.equal(readBody(twice).envelope.certname, 'b');
 });
 
+test('envelope: of a member that is large where none should be no more is made, and a message shows its beginning', () => {
+  const list = `[${'[],'.repeat(300_000)}[]]`;
+  const long = `"${'x'.repeat(1_000_000)}"`;
+  const payload = '"payload":{"certname":"c"}';
+  const bodies: readonly (readonly [body: string, message: RegExp])[] = [
+    [
+      `{"command":${list},"version":5,${payload}}`,
+      /^Command \[\] for certname "c" is invalid\. Command must be one of/,
+    ],
+    [`{"command":"x","version":${list},${payload}}`, /^Command "x" for certname "c" is invalid\. Command must be/],
+    [
+      `{"command":"x","version":5,"payload":{"certname":${list}}}`,
+      /^Command "x" for certname \[\] .* Certname must be/,
+    ],
+    [`{"command":"x","version":5,"payload":${list}}`, /The payload value must be a JSON map/],
+    [`{"command":${long},"version":5,${payload}}`, /^Command "x{65536}" for certname "c" is invalid\. Command must be/],
+    [`{"command":"x","version":5,${long}:1,${payload}}`, /Command has invalid parameters: x{65536}\.$/],
+    [`{"command":"x","payload":{"certname":${long}}}`, /^Command "x" for certname "x{65536}" is invalid\. Command was/],
+  ];
+  for (const [body, message] of bodies) assert.match(refusedBody(body), message);
+  let longest = 0;
+  const reading = envelopeOfBody(bodies[0]![0]);
+  for (let turns = 0; ; turns++) {
+    const spent = processorTime();
+    try {
+      assert.equal(reading.next().done, false);
+    } catch (error) {
+      assert.match((error as Error).message, /Command must be one of/);
+      assert.ok(turns > 5, `${turns} turns`);
+      break;
+    } finally {
+      longest = Math.max(longest, spent());
+    }
+  }
+  assert.ok(longest < 500, `${longest} ms in one turn`);
+});
+
 test('envelope: what is wrong with the one-body form', () => {
   const old = 'Command was submitted without query parameters (old format).';
   const required = `${old} The request body must be a JSON map with required keys: command, version, payload.`;
