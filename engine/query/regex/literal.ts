@@ -53,11 +53,47 @@ export function testChain({ pieces, atStart, atEnd }: Chain, text: string): bool
   }
   for (; next < (atEnd ? last : last + 1); next++) {
     const piece = pieces[next] as string;
-    const found = text.indexOf(piece, position);
+    const found = placeOf(piece, text, position);
     if (found < 0) return false;
     position = found + piece.length;
   }
   return !atEnd || (text.length - end.length >= position && text.endsWith(end));
+}
+
+/** Characters of a piece, and looks at characters of a text, below which the engine's own search may do as it likes: it can look at each once for each of the piece. */
+const SHORT = 256;
+const FEW_LOOKS = 2 ** 20;
+
+/** `indexOf`, linear in the text whatever the piece is like. */
+const placeOf = (piece: string, text: string, from: number): number =>
+  piece.length <= SHORT || piece.length * (text.length - from) <= FEW_LOOKS
+    ? text.indexOf(piece, from)
+    : linearPlaceOf(piece, text, from);
+
+/** By Knuth, Morris and Pratt: where a character does not fit, what has fitted before tells with how much of the piece to go on. */
+function linearPlaceOf(piece: string, text: string, from: number): number {
+  const borders = bordersOf(piece);
+  let fits = 0;
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    while (fits > 0 && piece.charCodeAt(fits) !== unit) fits = borders[fits - 1]!;
+    if (piece.charCodeAt(fits) === unit) fits++;
+    if (fits === piece.length) return at + 1 - fits;
+  }
+  return -1;
+}
+
+/** By place in the piece, how long a beginning of it also ends there. */
+function bordersOf(piece: string): Uint32Array {
+  const borders = new Uint32Array(piece.length);
+  let length = 0;
+  for (let at = 1; at < piece.length; at++) {
+    const unit = piece.charCodeAt(at);
+    while (length > 0 && piece.charCodeAt(length) !== unit) length = borders[length - 1]!;
+    if (piece.charCodeAt(length) === unit) length++;
+    borders[at] = length;
+  }
+  return borders;
 }
 
 /** The text that every text which matches begins with: `web-` of `^web-[0-9]+$`. Empty: there is none, or it is not known. */

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { QueryError } from '../../../../engine/query/errors.ts';
 import { compileRegex, type Matcher, type MatcherKind } from '../../../../engine/query/regex/regex.ts';
-import { testNumber, testSeed } from '../../../support/random.ts';
+import { processorTime } from '../../../support/processor-time.ts';
+import { Random, testNumber, testSeed } from '../../../support/random.ts';
 
 const seed = testSeed('matchers');
 
@@ -123,6 +124,36 @@ describe('the choice between them', () => {
       assert.equal(compileRegex(source).kind, kind);
     });
   }
+});
+
+describe('plain texts', () => {
+  it('are found in time that grows with the text, however they repeat themselves', () => {
+    const spent = processorTime();
+    const half = 'a'.repeat(4000);
+    const matcher = compileRegex(`${half}b${half}`);
+    assert.equal(matcher.kind, 'literal');
+    const text = 'a'.repeat(500_000);
+    assert.equal(matcher.test(text), false);
+    assert.equal(matcher.test(`${text}b${half}`), true);
+    assert.equal(compileRegex(`${half}b.*${half}a$`).test(`${text}b${text}`), true);
+    assert.ok(spent() < 1000, `${spent()} ms`);
+  });
+  it('are found where they are', () => {
+    const random = new Random(seed);
+    const letters = (length: number): string =>
+      Array.from({ length }, () => (random.below(8) < 7 ? 'a' : 'b')).join('');
+    for (let count = 0; count < 6; count++) {
+      const text = letters(7 + count).repeat(500) + letters(300);
+      const at = random.below(text.length - 600);
+      const piece = text.slice(at, at + 300);
+      const other = `${piece.slice(0, 280)}${piece[280] === 'a' ? 'b' : 'a'}`;
+      for (const wanted of [piece, other]) {
+        assert.equal(compileRegex(wanted).test(text), text.includes(wanted), `${wanted} ${text}`);
+        const isBehind = text.indexOf(wanted, text.indexOf(piece) + 300) >= 0;
+        assert.equal(compileRegex(`${piece}.*${wanted}`).test(text), isBehind, `${piece} ${wanted} ${text}`);
+      }
+    }
+  });
 });
 
 describe('what all that matches begins with', () => {
