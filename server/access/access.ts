@@ -1,5 +1,5 @@
 // Who may ask what, before a handler sees the request: the certificate allowlist for /pdb, the rules of auth.conf for
-// /status and /metrics. Cleartext requests to /pdb are trusted, as the listener is on localhost unless someone decides
+// /status and /metrics, and no page of another server for what changes data. Cleartext requests to /pdb are trusted, as the listener is on localhost unless someone decides
 // otherwise. Without an auth.conf cleartext may read status and metrics too, and HTTPS needs a certificate for metrics.
 
 import { X509Certificate } from 'node:crypto';
@@ -24,6 +24,7 @@ export class Access {
   #options: AccessOptions;
   readonly #rejections = new BoundedLines();
   readonly #forbidden = new BoundedLines();
+  readonly #foreign = new BoundedLines();
 
   constructor(options: AccessOptions) {
     this.#options = options;
@@ -47,12 +48,37 @@ export class Access {
     );
   };
 
-  /** The mount as it is, or, below /status and /metrics, behind the rules. */
+  /** The mount as it is, or behind what `guards` has for it. */
   guard(mount: Mount): Mount {
     const { prefix, handler } = mount;
-    if (!isBelow(prefix, '/status') && !isBelow(prefix, '/metrics')) return mount;
-    const guarded: Handler = (exchange) => (this.#refuseByRules(exchange) ? undefined : handler(exchange));
+    const found = this.#guards.find(([guarded]) => isBelow(prefix, guarded));
+    if (found === undefined) return mount;
+    const [, refuses] = found;
+    const guarded: Handler = (exchange) => (refuses(exchange) ? undefined : handler(exchange));
     return { ...mount, handler: guarded };
+  }
+
+  /** What is refused below which prefix: true, and it has been answered. */
+  readonly #guards: readonly (readonly [prefix: string, refuses: (exchange: Exchange) => boolean])[] = [
+    ['/status', (exchange) => this.#refuseByRules(exchange)],
+    ['/metrics', (exchange) => this.#refuseByRules(exchange)],
+    ['/pdb/cmd', (exchange) => this.#refuseForeignPage(exchange)],
+    ['/pdb/admin', (exchange) => this.#refuseForeignPage(exchange)],
+  ];
+
+  /**
+   * A browser sends what a page wants sent, with the rights of whoever sits before it: to the cleartext port of its machine, for example. Of
+   * some requests it does not ask the server before, and a command needs no answer.
+   */
+  #refuseForeignPage(exchange: Exchange): boolean {
+    if (!isOfForeignPage(exchange)) return false;
+    const { remoteAddress: address, path } = exchange;
+    const page = (exchange.header('origin') || exchange.header('referer')).slice(0, PAGE_MAX);
+    this.#foreign.tell((untold) =>
+      this.#options.log.warn({ address, page, ...untold }, `refused for a page of another server: ${path}`),
+    );
+    exchange.reply({ status: 403, contentType: null, body: 'Pages of other servers may not ask for this.' });
+    return true;
   }
 
   #refuseByRules(exchange: Exchange): boolean {
@@ -70,6 +96,19 @@ export class Access {
     exchange.reply({ status: 403, contentType: null, body });
     return true;
   }
+}
+
+/** Characters of its address in the log: enough to find it by. */
+const PAGE_MAX = 200;
+/** What a browser says of requests that its user, or a page of this server, wants. */
+const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
+
+/** Whether a browser says so. It does not tell the site where that is not safe from others, and programs tell neither. */
+function isOfForeignPage(exchange: Exchange): boolean {
+  const site = exchange.header('sec-fetch-site');
+  if (site !== '') return !OWN_SITES.has(site);
+  const origin = exchange.header('origin');
+  return origin !== '' && origin.replace(/^https?:\/\//, '') !== exchange.header('host').toLowerCase();
 }
 
 /** null: allowed; else why not, for the log. */

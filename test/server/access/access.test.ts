@@ -97,6 +97,55 @@ test('access: a path is decoded before the rules see it', () => {
   assert.equal(letIn, 3);
 });
 
+test('access: what changes data is refused to pages of other servers, and told in few lines', () => {
+  const { access, lines } = accessOf([]);
+  const letIn = (headers: Readonly<Record<string, string>>, path = '/pdb/cmd/v1', method = 'POST'): boolean => {
+    let isIn = false;
+    const replies: Reply[] = [];
+    const { handler } = access.guard({ prefix: path.replace(/\/v\d.*$/, ''), handler: () => void (isIn = true) });
+    const header = (name: string): string => ({ host: 'localhost:8080', ...headers })[name] ?? '';
+    void handler({ ...exchangeOf(null, replies), method, path, header });
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      isIn ? [] : [403],
+    );
+    return isIn;
+  };
+  const evil = { origin: 'https://evil.example' };
+  for (const path of ['/pdb/cmd/v1', '/pdb/admin/v1/cmd']) {
+    for (const own of [
+      {},
+      { 'sec-fetch-site': 'same-origin' },
+      { 'sec-fetch-site': 'none' },
+      { origin: 'http://localhost:8080' },
+      { origin: 'http://localhost:8080', host: 'LOCALHOST:8080' },
+      // Behind a proxy the name of this server may be another one than the page's.
+      { 'sec-fetch-site': 'same-origin', ...evil },
+      { referer: 'https://evil.example' },
+    ])
+      assert.equal(letIn(own, path), true, JSON.stringify(own));
+    for (const other of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site', origin: 'http://localhost:3000' },
+      { 'sec-fetch-site': 'no such' },
+      evil,
+      { origin: 'null' },
+      { origin: 'http://localhost' },
+      { origin: 'http://localhost:8080.evil.example' },
+    ]) {
+      assert.equal(letIn(other, path), false, JSON.stringify(other));
+    }
+  }
+  assert.equal(letIn({ 'sec-fetch-site': 'cross-site' }, '/pdb/cmd/v1', 'GET'), false);
+  for (const path of ['/pdb/query/v4', '/pdb/meta/v1']) assert.equal(letIn(evil, path), true);
+  for (let count = 0; count < 10; count++) letIn({ ...evil, referer: 'x' });
+  assert.equal(lines.length, 20);
+  assert.deepEqual(lines.at(-1), [
+    { address: '192.0.2.9', page: 'https://evil.example' },
+    'refused for a page of another server: /pdb/cmd/v1',
+  ]);
+});
+
 test('access: without rules only metrics over HTTPS need a certificate', () => {
   const { access } = accessOf([]);
   access.replace({ allowlist: null, rules: null, log: { warn: () => {} } as unknown as Logger });
