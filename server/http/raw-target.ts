@@ -8,6 +8,8 @@ import type { Duplex } from 'node:stream';
 export interface ParseError extends NodeJS.ErrnoException {
   /** The bytes that arrived together, of which the parser refused one. */
   readonly rawPacket?: Buffer;
+  /** How many of them stand before that one. */
+  readonly bytesParsed?: number;
 }
 
 /**
@@ -15,12 +17,13 @@ export interface ParseError extends NodeJS.ErrnoException {
  * when the request began in an earlier packet, which is gone.
  */
 export function encodedQuery(error: ParseError): Buffer | null {
-  const { rawPacket: packet } = error;
+  const { rawPacket: packet, bytesParsed = Number.POSITIVE_INFINITY } = error;
   if (error.code !== 'HPE_INVALID_URL' || packet === undefined) return null;
   const lineEnd = packet.indexOf('\n');
   const line = packet.toString('latin1', 0, lineEnd < 0 ? packet.length : lineEnd);
   const target = REQUEST_LINE.exec(line);
-  if (target === null) return null;
+  // Refused further behind, the packet begins with the end of an earlier request: bytes of a body may look like a request line.
+  if (target === null || bytesParsed > line.length) return null;
   const [, path = '', query = '', version = ''] = target;
   const encoded = query.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   if (encoded === query) return null;

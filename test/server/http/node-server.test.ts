@@ -56,6 +56,23 @@ test('wire: a query string may have bytes beyond ASCII, a path may not', async (
   }
 });
 
+test('wire: bytes of a body are no request, whatever is refused behind them', async (t) => {
+  const paths: string[] = [];
+  const port = await listening(t, (wire) => {
+    paths.push(wire.path);
+    wire.send({ status: 200, headers: [] }, 'early', 5);
+  });
+  const hidden = 'GET /hidden?ü HTTP/1.1\r\nHost: x\r\n\r\n';
+  for (const expect of ['', 'Expect: x\r\n']) {
+    const client = await RawClient.open(port);
+    client.send(`POST /first HTTP/1.1\r\nHost: x\r\n${expect}Content-Length: ${Buffer.byteLength(hidden)}\r\n\r\n`);
+    await client.status();
+    client.send(`${hidden}GET /second?ü HTTP/1.1\r\nHost: x\r\n\r\n`);
+    assert.match(await client.closed(), expect === '' ? / 200 .* 400 /s : / 417 .* 400 /s);
+  }
+  assert.deepEqual(paths, ['/first']);
+});
+
 test('wire: an answer to a query with bytes beyond ASCII may take longer than a head', async (t) => {
   const headMs = 400;
   const answer = (wire: Wire): void => wire.send({ status: 200, headers: [] }, 'late', 4);
