@@ -25,8 +25,10 @@ export interface HttpLimits {
   readonly requestMs: number;
   /** Connections of a listener at the same time; those that come then are closed. */
   readonly connectionsMax: number;
-  /** Requests that one connection may have sent ahead of their answers. */
+  /** Requests that one connection may have sent ahead of their answers: with so many it is read no further. */
   readonly pipelineMax: number;
+  /** One that has sent more than these is cut: what was read together had very many, each of which takes far more memory than its bytes. */
+  readonly pipelineCut: number;
   /** Whether answers are compressed for clients that ask for it, and from how many bytes on it is worth it. */
   readonly gzip: boolean;
   readonly gzipBytesMin: number;
@@ -48,6 +50,7 @@ export const HTTP_LIMITS: HttpLimits = {
   requestMs: 600_000,
   connectionsMax: Number.POSITIVE_INFINITY,
   pipelineMax: 16,
+  pipelineCut: 256,
   gzip: true,
   gzipBytesMin: KIB,
 };

@@ -112,8 +112,14 @@ export class NodeServer implements HttpServer {
       this.#handle(connection, request, response);
       return;
     }
-    connection.ahead.push([request, response]);
-    if (connection.ahead.length === this.#limits.pipelineMax) connection.socket.pause();
+    const { ahead, socket } = connection;
+    if (socket.destroyed) return;
+    ahead.push([request, response]);
+    if (ahead.length === this.#limits.pipelineMax) socket.pause();
+    if (ahead.length > this.#limits.pipelineCut) {
+      ahead.length = 0;
+      socket.destroy();
+    }
   }
 
   #handle(connection: Connection, request: IncomingMessage, response: ServerResponse): void {

@@ -278,6 +278,21 @@ test('listener: a client that has sent as much ahead as it may is read from agai
   await client.until((received) => received.endsWith('[13]'));
 });
 
+test('listener: a client that sends very many requests ahead is cut off', async (t) => {
+  const held: Mount = { prefix: '/held', handler: (exchange) => until('the client is gone', () => exchange.aborted) };
+  const listener = await listen(t, [held], { limits: { pipelineMax: 3, pipelineCut: 30 } });
+  const sent = async (count: number): Promise<RawClient> => {
+    const client = await RawClient.open(listener.port);
+    client.send('GET /held HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(count));
+    return client;
+  };
+  const patient = await sent(31);
+  assert.equal(await (await sent(32)).closed(), '');
+  await until('nothing is left of it', () => listener.connectionCount === 1 && listener.requestCount === 1);
+  assert.equal(patient.isClosed, false);
+  patient.close();
+});
+
 test('listener: what a client that has gone had sent ahead is not begun with', async (t) => {
   let begun = 0;
   const held: Mount = {
