@@ -50,6 +50,8 @@ export interface Listener {
   accept(socket: Duplex, client: ClientIdentity): void;
   /** From now on every answer is the last one of its connection, so that clients come again, over new ones or elsewhere. */
   endConnections(): void;
+  /** The next answer of each connection that there is now is the last one of it: its client comes again, over a new one. */
+  renewConnections(): void;
   /** Resolves with the number of requests that were broken off. */
   stop(graceMs: number): Promise<number>;
 }
@@ -92,6 +94,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     },
     accept: (socket, client) => server.accept(socket, client),
     endConnections: () => server.endConnections(),
+    renewConnections: () => server.renewConnections(),
     stop: async (graceMs) => {
       server.stopListening();
       if (running > 0) {

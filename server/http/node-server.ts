@@ -68,6 +68,10 @@ export class NodeServer implements HttpServer {
     this.#context.isClosing = true;
   }
 
+  renewConnections(): void {
+    for (const connection of this.#connections.values()) connection.isEnding = true;
+  }
+
   stopListening(): void {
     this.#context.isClosing = true;
     // Also ends the timing of requests; that a server was never listening is no error here.
@@ -89,6 +93,7 @@ export class NodeServer implements HttpServer {
       client,
       active: null,
       isEnding: false,
+      isParsedAgain: false,
       isHalfClosed: false,
       ahead: [],
       broken: null,
@@ -161,10 +166,11 @@ export class NodeServer implements HttpServer {
     const active = connection?.active ?? null;
     // The server times whole requests, and cannot be told that one may take longer. It says so once for each.
     if (error.code === REQUEST_TIMEOUT && active?.isLongBody === true) return;
-    if (connection !== undefined && active === null && !connection.isEnding) {
+    if (connection !== undefined && active === null && !connection.isParsedAgain) {
       const encoded = encodedQuery(error);
       if (encoded !== null) {
         // What a parser leaves on its socket shall not pile up.
+        connection.isParsedAgain = true;
         connection.isEnding = true;
         parseAgain(this.#server, socket, encoded);
         return;

@@ -17,6 +17,8 @@ export interface Connection {
   active: NodeWire | null;
   /** The next answer is the last. */
   isEnding: boolean;
+  /** Its request has been given to the parser a second time. */
+  isParsedAgain: boolean;
   /** The client has closed its side: it sends no more, but may wait for answers. */
   isHalfClosed: boolean;
   /** Those that came before it was answered. */

@@ -19,7 +19,7 @@ import { addressOf, boundConnections, listenAt } from './sockets.ts';
 export interface GateOptions {
   readonly settings: SecureSettings & Pick<Settings, 'httpsHost' | 'httpsPort' | 'clientAuth'>;
   /** Takes the connections once they are decrypted. */
-  readonly listener: Pick<Listener, 'accept'>;
+  readonly listener: Pick<Listener, 'accept' | 'renewConnections'>;
   readonly log: Logger;
   /** Connections at the same time; those that come then are closed, and `onFull` is told. */
   readonly connectionsMax?: number;
@@ -31,7 +31,7 @@ export interface GateOptions {
 export interface TlsGate {
   /** The real port, also when port 0 was asked for. */
   readonly port: number;
-  /** Reads certificates and settings anew, for new connections. Throws and keeps the old ones when they are of no use. */
+  /** Reads certificates and settings anew, for new connections; open ones end with their next answer. Throws and keeps the old ones when they are of no use. */
   reload(settings: SecureSettings): void;
   /** Takes no new connections and ends those that have not begun. Resolves when the others, which are the listener's to end, are closed. */
   stop(): Promise<void>;
@@ -97,7 +97,11 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
 
   return {
     port,
-    reload: (changed) => server.setSecureContext(secureContextOptions(changed)),
+    reload: (changed) => {
+      server.setSecureContext(secureContextOptions(changed));
+      // A certificate that has been revoked is as good as before until its connection ends, which its client can put off for ever.
+      listener.renewConnections();
+    },
     stop: () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const connection of beginning) connection.destroy();

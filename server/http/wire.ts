@@ -81,6 +81,8 @@ export interface HttpServer {
   accept(socket: Duplex, client: ClientIdentity): void;
   /** Every further answer is the last one of its connection; there may be new ones. */
   endConnections(): void;
+  /** The next answer of each connection that there is now is the last one of it. */
+  renewConnections(): void;
   /** The same, and no new connections; idle ones are closed. */
   stopListening(): void;
   destroyConnections(): void;

@@ -475,7 +475,7 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     access.replace({ allowlist: null, rules: null, log });
   });
 
-  test('a reload changes certificate and revocations for new connections and keeps open ones', async () => {
+  test('a reload changes certificate and revocations for new connections, open ones end with their next answer', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     assert.equal((await ask('/status', { agent })).status, 200);
     const reusedBefore = reusedCount;
@@ -487,6 +487,10 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     await refusedBy('/status', { client: 'unlisted' }, /REVOKED|ECONNRESET|alert|hang up/i);
     assert.equal((await ask('/status', { agent })).status, 200);
     assert.equal(reusedCount - reusedBefore, 1);
+    assert.equal((await ask('/status', { agent })).status, 200);
+    assert.equal(reusedCount - reusedBefore, 1, 'one that was open before had ended');
+    assert.equal((await ask('/status', { agent })).status, 200);
+    assert.equal(reusedCount - reusedBefore, 2, 'one that came behind it stays');
     agent.destroy();
   });
 
