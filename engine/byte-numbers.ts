@@ -62,14 +62,14 @@ export class ByteNumbers {
     }
   }
 
-  /** Four bytes at a time; each bit of them reaches the lowest bits. */
+  /** Four bytes at a time; each bit of them reaches the lowest bits, in a way that depends on those before. */
   #hash(start: number, end: number): number {
     const words = this.#sourceWords;
     let hash = end - start;
     let i = start;
     for (; i + 4 <= end; i += 4) {
-      const mixed = Math.imul(words.getInt32(i, true), 0xcc9e2d51);
-      hash = Math.imul(hash ^ ((mixed << 15) | (mixed >>> 17)), 0x1b873593);
+      hash = Math.imul(hash ^ words.getInt32(i, true), 0x1b873593);
+      hash ^= hash >>> 15;
     }
     for (; i < end; i++) hash = Math.imul(hash ^ words.getUint8(i), 0x01000193);
     hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
