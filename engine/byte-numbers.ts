@@ -2,6 +2,7 @@
 // meet the same few thousand texts in millions of places.
 
 import { isSameAt, wordsOf } from './bytes.ts';
+import { newSeed } from './wasm/instance.ts';
 
 const SLOTS_FIRST = 1024;
 /** A larger table is given up when the texts are forgotten. */
@@ -9,6 +10,9 @@ const SLOTS_KEPT = 1 << 14;
 const BYTES_FIRST = 1 << 14;
 
 const NOTHING = new Uint8Array(0);
+
+/** Where hashes begin: else texts could be chosen that have the same. */
+const [SEED] = newSeed();
 
 export class ByteNumbers {
   /** Open addressing: number + 1, or 0 for free. Its size is a power of two. */
@@ -65,7 +69,7 @@ export class ByteNumbers {
   /** Four bytes at a time; each bit of them reaches the lowest bits, in a way that depends on those before. */
   #hash(start: number, end: number): number {
     const words = this.#sourceWords;
-    let hash = end - start;
+    let hash = SEED ^ (end - start);
     let i = start;
     for (; i + 4 <= end; i += 4) {
       hash = Math.imul(hash ^ words.getInt32(i, true), 0x1b873593);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ByteNumbers } from '../../engine/byte-numbers.ts';
+import { processorTime } from '../support/processor-time.ts';
 
 it('texts in bytes: numbered as a map of strings numbers them', () => {
   const numbers = new ByteNumbers();
@@ -38,4 +39,28 @@ it('texts in bytes: have their numbers and their bytes until they are forgotten'
     assert.equal(numbers.size, 0);
     assert.equal(numbers.byteCount, 0);
   }
+});
+
+/** Of two words, the second of which takes back what the first does: they have one hash under a seed of 0. */
+const textOfOneHash = (number: number): Buffer => {
+  const text = Buffer.alloc(8);
+  text.writeInt32LE(number, 0);
+  const product = Math.imul(number ^ text.length, 0x1b873593);
+  text.writeInt32LE(product ^ (product >>> 15), 4);
+  return text;
+};
+
+it('texts in bytes: those that were chosen for their hash take no longer than others', () => {
+  const chosen = Array.from({ length: 10_000 }, (_, number) => textOfOneHash(number));
+  const others = chosen.map((text) => Buffer.from(text).reverse());
+  const timeOf = (texts: readonly Buffer[]): number => {
+    const numbers = new ByteNumbers();
+    const spent = processorTime();
+    for (const text of texts) numbers.of(text, 0, text.length);
+    assert.equal(numbers.size, texts.length);
+    return spent();
+  };
+  timeOf(others);
+  const [ofChosen, ofOthers] = [timeOf(chosen), timeOf(others)];
+  assert.ok(ofChosen < 5 * ofOthers + 50, `${ofChosen} ms, of others ${ofOthers} ms`);
 });
