@@ -6,9 +6,9 @@
 
 import { grown, NUMBER } from './room';
 import { countsOf, forgetSubjects, subjectCount, subjectCounts, subjectTexts } from './subjects';
-import { forgetTexts, numberOfText, textBytes, textCount, textEnds } from './texts';
+import { forgetTexts, numberOfText, setSeed, textBytes, textCount, textEnds } from './texts';
 
-export { numberOfText, subjectCount, subjectCounts, subjectTexts, textBytes, textCount, textEnds };
+export { numberOfText, setSeed, subjectCount, subjectCounts, subjectTexts, textBytes, textCount, textEnds };
 
 const HEAD: usize = 9;
 const TIME: usize = 8;

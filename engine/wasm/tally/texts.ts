@@ -7,6 +7,8 @@ const SLOTS_FIRST: u32 = 1024;
 const BYTES_FIRST: usize = 64 << 10;
 const NO_GUESS: u32 = 0xffffffff;
 
+/** What no client can foresee. */
+let seed: u64 = 0;
 /** How many there are. */
 export let textCount: u32 = 0;
 /** By number: where its text ends; they lie one behind the other. */
@@ -20,6 +22,10 @@ let table: usize = 0;
 let hashes: usize = 0;
 let following: usize = 0;
 let before: u32 = NO_GUESS;
+
+export function setSeed(low: u32, high: u32): void {
+  seed = u64(low) | (u64(high) << 32);
+}
 
 export function forgetTexts(): void {
   if (slots === 0) {
@@ -67,7 +73,7 @@ function isText(number: u32, start: usize, size: usize): bool {
 }
 
 function found(start: usize, size: usize): u32 {
-  const hash = u32(hashOf(start, size, 0));
+  const hash = u32(hashOf(start, size, seed));
   const mask = slots - 1;
   let slot = hash & mask;
   for (; ; slot = (slot + 1) & mask) {

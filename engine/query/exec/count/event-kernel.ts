@@ -3,7 +3,7 @@
 import { Memory } from '../../../bytes.ts';
 import { EVENT_CODE, type StoredEvents } from '../../../store/records/event-record.ts';
 import { quoted } from '../../../store/records/fields.ts';
-import { instanceOf, memoryOf, type WasmExports } from '../../../wasm/instance.ts';
+import { instanceOf, memoryOf, newSeed, type WasmExports } from '../../../wasm/instance.ts';
 import { KernelPool } from '../../../wasm/kernel-pool.ts';
 import { TALLY } from '../../../wasm/tally.bytes.ts';
 import type { EventCountsTree } from '../../tree.ts';
@@ -30,6 +30,7 @@ interface Exports extends WasmExports {
   readonly subjectCount: Place;
   readonly subjectTexts: Place;
   readonly subjectCounts: Place;
+  setSeed(low: number, high: number): void;
   begin(first: number, last: number, status: number, change: number, kinds: number): void;
   numberOfText(start: number, size: number): number;
   take(size: number): number;
@@ -60,6 +61,10 @@ class EventKernel implements EventTally {
   #report = 0;
   #part = -1;
   #hasFirst = false;
+
+  constructor() {
+    this.#exports.setSeed(...newSeed());
+  }
 
   #layOutKinds(): number {
     const kinds = [...STATUS.values()].flatMap(({ whole, intentional, corrective }) => [

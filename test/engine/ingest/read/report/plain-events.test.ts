@@ -9,6 +9,7 @@ import { decodeCommand } from '../../../../../engine/ingest/decode.ts';
 import { writeEvents, writeEventsFromLists } from '../../../../../engine/query/exec/row/report-documents.ts';
 import { decodeEvents, encodeEvents, StoredEvents } from '../../../../../engine/store/records/event-record.ts';
 import { encodeReportLists, REPORT_LISTS, writeReportList } from '../../../../../engine/store/records/report-lists.ts';
+import { textsOfOneHash } from '../../../../support/one-hash.ts';
 import { processorTime } from '../../../../support/processor-time.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 import { event, reportPayload, reportResource, SETTINGS, submit } from '../../support.ts';
@@ -146,30 +147,6 @@ test('plain events: thousands of one resource and instant that differ in their m
   assert.equal(contentsOf(payload).plainEvents?.count, count);
   assert.ok(spent() < 5000, 'in time that grows with their number');
 });
-
-/** Texts whose literals, of four words, have one hash under a seed of 0 (engine/wasm/common/memory.ts): the third word takes back what the first does. */
-function textsOfOneHash(count: number): string[] {
-  const bytes = Buffer.from(new ArrayBuffer(32));
-  bytes.write('"aaaaaaabbbbbbbbccccccccddddddd"');
-  const words = new Int32Array(bytes.buffer);
-  const texts: string[] = [];
-  while (texts.length < count) {
-    for (let at = 1; ++bytes[at]! > 0x7a; at++) bytes[at] = 0x61;
-    // The product of the first word, with the size in it, and the hash's factor: 64 bits in parts of 16 and 32.
-    const low = words[0]! ^ bytes.length;
-    const end = (low & 0xffff) * 0x4a7d;
-    const middle = (low & 0xffff) * 0xb97f + (low >>> 16) * 0x4a7d + Math.floor(end / 65536);
-    const top = (low >>> 16) * 0xb97f + Math.floor(middle / 65536);
-    const high = (top + Math.imul(words[1]!, 0xb97f4a7d) + Math.imul(low, 0x1e3779)) | 0;
-    words[5] = high;
-    // Any constant beside it will do: with this one there are such texts of ASCII.
-    words[4] = ((middle << 16) | (end & 0xffff)) ^ high ^ 0x80;
-    let at = 16;
-    while (at < 24 && bytes[at]! >= 0x20 && bytes[at]! < 0x7f && bytes[at] !== 0x22 && bytes[at] !== 0x5c) at++;
-    if (at === 24) texts.push(bytes.toString('latin1', 1, bytes.length - 1));
-  }
-  return texts;
-}
 
 test('plain events: texts that were chosen for their hash take no longer than others', () => {
   const chosen = textsOfOneHash(12_000);

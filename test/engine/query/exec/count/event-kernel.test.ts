@@ -10,6 +10,8 @@ import type { Row } from '../../../../../engine/query/exec/row/row.ts';
 import type { EventCountsTree } from '../../../../../engine/query/tree.ts';
 import { encodeEvents, StoredEvents } from '../../../../../engine/store/records/event-record.ts';
 import type { EventRecord } from '../../../../../engine/store/records/records.ts';
+import { textsOfOneHash } from '../../../../support/one-hash.ts';
+import { processorTime } from '../../../../support/processor-time.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 import { eventRecord } from '../../../store/report-records.ts';
 
@@ -120,6 +122,23 @@ test('subjects are told apart by both texts, in all reports', () => {
 test('more texts of a report than a short code can tell apart, and more subjects than there was room for', () => {
   const events = Array.from({ length: 70_000 }, (_, n) => ({ ...EVENT, resourceTitle: `title ${n}` }));
   agree('resource', [events.slice(0, 10), events, events.slice(60_000)]);
+});
+
+test('texts that were chosen for their hash take no longer than others', () => {
+  const chosen = textsOfOneHash(6000);
+  const others = chosen.map((text) => [...text].reverse().join(''));
+  const timeOf = (titles: readonly string[]): number => {
+    const { row, at } = rowOver([titles.map((resourceTitle) => ({ ...EVENT, resourceTitle }))]);
+    at({ report: 1, from: 0, count: titles.length });
+    const kernel = eventKernel('resource')!;
+    const spent = processorTime();
+    kernel.add(row, titles.length - 1);
+    const taken = spent();
+    assert.equal(kernel.take().length, titles.length);
+    return taken;
+  };
+  const [ofChosen, ofOthers] = [timeOf(chosen), timeOf(others)];
+  assert.ok(ofChosen < 5 * ofOthers + 50, `${ofChosen} ms, of others ${ofOthers} ms`);
 });
 
 test('reports of other partitions may have the same ids', () => {
