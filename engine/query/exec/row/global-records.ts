@@ -11,12 +11,13 @@ import type { Registered } from '../../../store/records/records.ts';
 import type { View } from '../../../store/view.ts';
 import { encodePath } from '../../paths.ts';
 import type { GlobalRecord } from './access.ts';
+import type { Hold } from './room.ts';
 
 interface Kind {
   /** The registered things whose coming and going changes the records: until then these are kept. null: there are too many of them to keep any. */
   readonly of: Registered | null;
-  /** The records, and nulls between those that take work to find. */
-  readonly each: (views: readonly View[]) => Iterable<GlobalRecord | null>;
+  /** The records, and nulls between those that take work to find. `hold`: takes room for what is kept to tell them apart, where that may be much. */
+  readonly each: (views: readonly View[], hold: Hold) => Iterable<GlobalRecord | null>;
 }
 
 const KINDS: Partial<Record<EntityName, Kind>> = {
@@ -28,13 +29,13 @@ const KINDS: Partial<Record<EntityName, Kind>> = {
   resource_params: { of: null, each: resourceParams },
 };
 
-/** All records of the entity, and nulls between those that take work to find; `views`: of all partitions. */
-export function recordsOf(entity: EntityName, views: readonly View[]): Iterable<GlobalRecord | null> {
+/** All records of the entity, and nulls between those that take work to find; `views`: of all partitions; `hold`: as of a kind. */
+export function recordsOf(entity: EntityName, views: readonly View[], hold: Hold): Iterable<GlobalRecord | null> {
   const kind = KINDS[entity];
   if (kind === undefined) throw new Error(`${entity} has no records`);
   const { of, each } = kind;
-  if (of === null) return each(views);
-  return keptOr(entity, of, views, each);
+  if (of === null) return each(views, hold);
+  return keptOr(entity, of, views, () => each(views, hold));
 }
 
 /** What the list kept under that name has, else what `each` finds; once all of that has been asked for it is kept. */
@@ -138,7 +139,10 @@ function* packages(views: readonly View[]): Generator<GlobalRecord | null> {
   }
 }
 
-function* resourceParams(views: readonly View[]): Generator<GlobalRecord | null> {
+/** Bytes that a hash takes in the set of those that have come. */
+const HASH_BYTES = 100;
+
+function* resourceParams(views: readonly View[], hold: Hold): Generator<GlobalRecord | null> {
   const seen = new Set<string>();
   for (const view of views) {
     const reader = view.resources.reader();
@@ -147,6 +151,7 @@ function* resourceParams(views: readonly View[]): Generator<GlobalRecord | null>
       const body = reader.read(id);
       const hash = body.string(RESOURCE.hash)!;
       if (seen.has(hash)) continue;
+      hold(HASH_BYTES);
       seen.add(hash);
       const { parameters } = body;
       if (!isObject(parameters)) continue;

@@ -82,7 +82,9 @@ export class Source extends CompiledSelection {
 
   /** Over all partitions. */
   #openRecords(row: Row): Cursor {
-    const all = row.part === 0 ? recordsOf(this.entity, this.ctx.views) : [];
+    const { ctx } = this;
+    // Those of which much is kept are only asked for in subqueries.
+    const all = row.part === 0 ? recordsOf(this.entity, ctx.views, (bytes) => ctx.hold(bytes, 'subquery')) : [];
     return new RecordCursor(row, all, this.#whole());
   }
 

@@ -114,7 +114,7 @@ for (const entity of ['fact_names', 'fact_paths'] as const)
     const ctx = new ExecContext(alike.partitions, contextOptions);
     try {
       assert.ok(ctx.views.every(({ counts }) => counts.nodes > 0));
-      const records = [...recordsOf(entity, ctx.views)];
+      const records = [...recordsOf(entity, ctx.views, () => {})];
       assert.equal(records.filter((record) => record !== null).length, 100);
       assert.equal(records.length, 200);
     } finally {

@@ -80,7 +80,7 @@ it('records are found one after the other, and kept once all have been asked for
     const tables = small.partitions.map(({ tables }) => tables.fact_path as unknown as { getBinaryFast(): unknown });
     for (const entity of ['fact_paths', 'fact_names'] as const) {
       const reads = tables.map((table) => mock.method(table, 'getBinaryFast'));
-      const [first] = recordsOf(entity, views);
+      const [first] = recordsOf(entity, views, () => {});
       assert.ok(first === null || typeof first!['name'] === 'string');
       const count = reads.reduce((sum, { mock: { calls } }) => sum + calls.length, 0);
       // Names are those of the paths, which are kept by then.
@@ -88,7 +88,7 @@ it('records are found one after the other, and kept once all have been asked for
       else assert.ok(count > 0 && count < 10, `${count} paths are read for the first one`);
       for (const read of reads) read.mock.restore();
       assert.equal(views[0]!.partition.lists.get(entity, 'fact_path', views), null);
-      const all = [...recordsOf(entity, views)].filter((record) => record !== null);
+      const all = [...recordsOf(entity, views, () => {})].filter((record) => record !== null);
       assert.deepEqual(views[0]!.partition.lists.get(entity, 'fact_path', views), all);
       assert.equal(new Set(all.map((record) => record['name'])).size, 300);
     }

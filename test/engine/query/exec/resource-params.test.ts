@@ -41,6 +41,24 @@ it('parameters of resources are found a few at a time', () => {
   }
 });
 
+it('what tells them apart takes room, which is given back', () => {
+  const room = { left: RESOURCES * 50 };
+  const looked = (): void => {
+    const ctx = new ExecContext(fleet.partitions, { ...contextOptions, room });
+    try {
+      const rows = new TreeRows(sourceOf({ entity: 'resource_params', filter: named('rare') }, ctx));
+      while (rows.next() !== END);
+    } finally {
+      ctx.close();
+    }
+  };
+  assert.throws(looked, /^QueryError: For what its subquery finds the query needs more than the 0 MiB there are/);
+  assert.equal(room.left, RESOURCES * 50);
+  room.left = 1 << 20;
+  looked();
+  assert.equal(room.left, 1 << 20);
+});
+
 it('those that were rows are not held, unless somebody keeps their places', async () => {
   const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
