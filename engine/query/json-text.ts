@@ -4,7 +4,14 @@
 // those that a text holds as they are, and has not read all of a number yet when it finds it to be wrong.
 
 import { printAlone, printRead } from '../clojure.ts';
-import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonPrefix } from '../json/parse.ts';
+import {
+  JSON_LIMITS,
+  JsonError,
+  type JsonLimits,
+  type JsonProblem,
+  parseJson,
+  parseJsonPrefix,
+} from '../json/parse.ts';
 import { isNumber, type JsonValue } from '../json/value.ts';
 import { badQuery, type QueryError } from './errors.ts';
 
@@ -79,9 +86,19 @@ function skipWhite(text: string, start: number): number {
   return at;
 }
 
+/** Of these bounds it is no help to be shown the text, which may be megabytes. */
+const BEYOND_BOUNDS: ReadonlySet<JsonProblem> = new Set([
+  'too-deep',
+  'string-too-long',
+  'number-too-long',
+  'too-many-values',
+]);
+
 /** The 400 for a text that is not JSON. */
 function jsonFailure(text: string, error: JsonError): QueryError {
   const { line, column, reason } = faultOf(text, error);
+  if (BEYOND_BOUNDS.has(error.problem))
+    return badQuery(`Json parse error at line ${grouped.format(line)}, column ${grouped.format(column)}: ${reason}`);
   const shown = text.split('\n')[line - 1]?.replace(/\r$/, '') ?? '';
   return badQuery(
     `Json parse error at line ${grouped.format(line)}, column ${grouped.format(column)}:\n\n` +
