@@ -9,6 +9,7 @@ import { printJson } from '../../json/print.ts';
 import { endOfValue, keyAt, keyOf, memberAt, someMember } from '../../json/scan.ts';
 import { isArray, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
+import type { ExecContext } from '../exec/plan/context.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
 import { checkNames } from '../resolve/names.ts';
 import { columnsNamed, parameterOrder } from '../resolve/order-by.ts';
@@ -153,35 +154,42 @@ function sortKey({ catalog, report }: Joined, field: string): string | null {
 // ---- one graph ----
 
 function* graph(input: AnswerInput, { catalog, report }: Joined): Work<string> {
+  const { ctx } = input;
   const query: JsonValue = ['extract', ['resources', 'edges'], ['=', 'certname', catalog.certname]];
   const [text = ''] = yield* rowsOf(input, 'catalogs', query);
   const row = Buffer.from(text, 'utf8');
-  const outcomes = outcomesOf(report === null ? null : reportPart(report.hash, 'resources', input.ctx));
-  const resources = elementsOf(row, 'resources').map((resource) => {
+  const outcomes = yield* outcomesOf(report === null ? null : reportPart(report.hash, 'resources', ctx), ctx);
+  const resources: string[] = [];
+  for (const resource of elementsOf(row, 'resources')) {
     const { type, title } = JSON.parse(resource) as { type: string; title: string };
     const { skipped, events } = outcomes.get(`${type}\0${title}`) ?? NO_OUTCOME;
-    return `${resource.slice(0, -1)},"skipped":${skipped},"events":${events}}`;
-  });
+    resources.push(`${resource.slice(0, -1)},"skipped":${skipped},"events":${events}}`);
+    if (ctx.tickRow()) yield;
+  }
+  const edges: string[] = [];
+  for (const edge of elementsOf(row, 'edges')) {
+    edges.push(edge);
+    if (ctx.tickRow()) yield;
+  }
   const head = JSON.stringify({ ...catalog, status: report?.status ?? null, noop: report?.noop ?? null });
-  return `${head.slice(0, -1)},"resources":[${resources.join(',')}],"edges":[${elementsOf(row, 'edges').join(',')}]}`;
+  return `${head.slice(0, -1)},"resources":[${resources.join(',')}],"edges":[${edges.join(',')}]}`;
 }
 
 const DATA = keyOf('data');
 
 /** The objects in the `data` of an expanded column as texts, in which numbers keep their spelling; absent data has none. */
-function elementsOf(row: Buffer, column: string): string[] {
-  const elements: string[] = [];
+function* elementsOf(row: Buffer, column: string): Generator<string, void> {
+  let list = -1;
   someMember(row, 0, row.length, (key, value, end) => {
     if (keyAt(row, key, value - 1) !== column) return false;
-    const list = memberAt(row, value, end, DATA);
-    for (let at = list + 1; list >= 0 && row[at] === OPEN_MAP; at++) {
-      const start = at;
-      at = endOfValue(row, start, end);
-      elements.push(row.toString('utf8', start, at));
-    }
+    list = memberAt(row, value, end, DATA);
     return true;
   });
-  return elements;
+  for (let at = list + 1; list >= 0 && row[at] === OPEN_MAP; at++) {
+    const start = at;
+    at = endOfValue(row, start, row.length);
+    yield row.toString('utf8', start, at);
+  }
 }
 
 interface Outcome {
@@ -193,7 +201,7 @@ const NO_OUTCOME: Outcome = { skipped: false, events: '[]' };
 const EVENT_FIELDS = ['timestamp', 'property', 'new_value', 'old_value', 'status', 'message'] as const;
 
 /** What a report says about each resource, by type and title. */
-function outcomesOf(text: string | null): Map<string, Outcome> {
+function* outcomesOf(text: string | null, ctx: ExecContext): Work<Map<string, Outcome>> {
   const outcomes = new Map<string, Outcome>();
   const list = text === null ? null : parseJson(text);
   if (!isArray(list)) return outcomes;
@@ -205,6 +213,7 @@ function outcomesOf(text: string | null): Map<string, Outcome> {
       skipped: resource['skipped'] === true,
       events: `[${events.join(',')}]`,
     });
+    if (ctx.tickRow()) yield;
   }
   return outcomes;
 }

@@ -75,6 +75,8 @@ const CASES: readonly [rows: number, asked: Asked][] = [
   ],
   [RESOURCES, { path: '/resources', query: { ...total, ...query(['or', ['~', 'title', 't'], ['=', 'type', 'X']]) } }],
   [RESOURCES, { path: '/resources', query: { limit: '1', ...ordered('title') } }],
+  // In one row, each with what a report says of it.
+  [RESOURCES, { api: 'ext', path: '/resource-graphs', settings: { edition: 'enterprise' } }],
 ];
 
 describe('turns: a query looks up every so many rows', () => {
