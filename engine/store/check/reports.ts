@@ -181,8 +181,11 @@ export class ReportsCheck {
   #latestReports({ latest, unread }: SeenReports): void {
     const stored = new Set(this.#view.reports.set(REPORTS_LATEST));
     for (const [id, { certname, latestReport: named }] of this.#nodes.records) {
-      if (named === null) continue;
       const name = shown(certname);
+      if (named === null) {
+        if (latest.has(id)) this.#findings.say(`${name}: none of its reports is its latest`);
+        continue;
+      }
       if (!unread.has(named.reportId) && this.#view.reports.get(named.reportId)?.hash !== named.hash)
         this.#findings.say(`${name}: its latest report is not there`);
       if (!stored.delete(named.reportId)) this.#findings.say(`${name}: its latest report is in no set`);

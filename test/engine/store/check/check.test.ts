@@ -299,6 +299,16 @@ test('check: garbage within a long value is told in a line, and the check goes o
   assert.match(read[1]!, /^partition 0: report_event 2 of a\.example\.com cannot be read: /);
 });
 
+test('check: a node that has reports of its agent, and none that is the latest, is told', async () => {
+  const problems = await problemsAfter((partition, nodeId) => {
+    partition.write((batch) => {
+      const record = reportRecord({ nodeId, certname: 'a.example.com', type: 'agent' });
+      batch.reports.add(record, null, { logs: null, metrics: null, resources: null });
+    });
+  });
+  assert.deepEqual(problems, ['partition 0: a.example.com: none of its reports is its latest']);
+});
+
 test('check: what belongs to a report or a node that is not there is told', async () => {
   const problems = await problemsAfter((partition, node) => {
     addReports(partition, node);
