@@ -37,6 +37,16 @@ interface StoreOptions {
   readonly itemRange: number | undefined;
 }
 
+/** What `open` gives of the environment, which is closed where it throws: nobody would have it then. */
+function orClosed<T>(env: RootDatabase, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    env.close().catch(() => {});
+    throw error;
+  }
+}
+
 /** An open partition without the ways to read and change it. One thread's own. */
 export class PartitionStore {
   readonly dir: string;
@@ -91,7 +101,7 @@ export class PartitionStore {
       edges: new Dictionary(env, EDGES, budget),
       packages: new Dictionary(env, PACKAGES, budget),
     });
-    const opened = isFixed ? openAll() : inOneTransaction(env, dir, openAll);
+    const opened = orClosed(env, () => (isFixed ? openAll() : inOneTransaction(env, dir, openAll)));
     this.tables = opened.tables;
     this.itemIds = new ItemIds(opened.tables.state, itemRange);
     this.resources = opened.resources;

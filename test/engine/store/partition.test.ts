@@ -552,6 +552,13 @@ test('store: where one of its partitions cannot be opened nothing stays open', a
   await until('all are closed', () => open() === 0);
   assert.throws(() => openPartition(last!.dir), /newer version/);
   await until('it is closed', () => open() === 0);
+  // What has the name of a table is none.
+  const again = openPartition(first!.dir);
+  again.tables.report_period.dropSync();
+  again.env.putSync(Buffer.from('report_period\0'), 'no table');
+  await again.close();
+  assert.throws(() => openPartition(first!.dir), /MDB_INCOMPATIBLE/);
+  await until('it is closed, too', () => open() === 0);
 });
 
 test('store: files that may not be used are told by their names', async (t) => {
