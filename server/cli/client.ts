@@ -107,15 +107,21 @@ export class Client {
     return readText(chunksOf(await this.ask(request)));
   }
 
-  /** The same, parsed. Rejects with Refusal when it is no JSON: most likely another kind of server answers there. */
-  async askJson(request: ClientRequest): Promise<unknown> {
+  /** The same, parsed. Rejects with Refusal when it is no JSON, or of another form: most likely another kind of server answers there. */
+  async askJson<T>(request: ClientRequest, hasForm: (answer: unknown) => answer is T): Promise<T> {
     const text = await this.askText(request);
+    const refusal = (what: string): Refusal => {
+      const whose = `is ${this.url.origin} the address of a PuppetDB or Muster?`;
+      return new Refusal(200, `the answer to ${pathOf(request)} ${what}; ${whose}`);
+    };
+    let answer: unknown;
     try {
-      return JSON.parse(text) as unknown;
+      answer = JSON.parse(text);
     } catch {
-      const what = `is no JSON; is ${this.url.origin} the address of a PuppetDB or Muster?`;
-      throw new Refusal(200, `the answer to ${pathOf(request)} ${what}`);
+      throw refusal('is no JSON');
     }
+    if (!hasForm(answer)) throw refusal('is JSON of another form');
+    return answer;
   }
 
   #unreachable(error: NodeJS.ErrnoException): CliFailure {
@@ -137,6 +143,11 @@ export class Client {
     return '';
   }
 }
+
+/** What JSON an answer may be. */
+export const isList = (answer: unknown): answer is readonly unknown[] => Array.isArray(answer);
+export const isMap = (answer: unknown): answer is Readonly<Record<string, unknown>> =>
+  typeof answer === 'object' && answer !== null && !isList(answer);
 
 /** Without the query string, which may be long. */
 const pathOf = ({ path }: ClientRequest): string => path.split('?')[0]!;

@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline/promises';
 import { ANY_STATE } from '../../engine/query/resolve/defaults.ts';
 import { printable } from '../printable.ts';
-import { clientOf, clientOptions } from './client.ts';
+import { clientOf, clientOptions, isList } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
 
 export const command: CliCommand = {
@@ -27,8 +27,8 @@ export const command: CliCommand = {
     for (const certname of args.positionals) {
       // Not by its path, which would be another one for a name of dots.
       const query = encodeURIComponent(JSON.stringify(['and', ['=', 'certname', certname], ANY_STATE]));
-      const found = await client.askJson({ method: 'GET', path: `/pdb/query/v4/nodes?query=${query}` });
-      if ((found as unknown[]).length === 0) {
+      const found = await client.askJson({ method: 'GET', path: `/pdb/query/v4/nodes?query=${query}` }, isList);
+      if (found.length === 0) {
         unknown++;
         terminal.err(`muster: there is no node ${printable(certname)}\n`);
         continue;

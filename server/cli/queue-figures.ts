@@ -2,7 +2,7 @@
 // them below /pdb/admin, where whoever imports may ask; other servers have them among their metrics. A place that is not there, or not
 // for this client, is asked once only: each refusal is a line in the server's log.
 
-import { type Client, Refusal } from './client.ts';
+import { type Client, isMap, Refusal } from './client.ts';
 import { readMetrics } from './metrics.ts';
 
 export interface Queue {
@@ -19,8 +19,7 @@ type Figure = 'depth' | 'awaiting-retry' | 'size' | 'discarded';
 type Place = (client: Client, figures: readonly Figure[]) => Promise<readonly (number | null)[]>;
 
 const ownPlace: Place = async (client, figures) => {
-  // Of another server it may be any JSON.
-  const told = Object(await client.askJson({ method: 'GET', path: '/pdb/admin/v1/queue' })) as Record<string, unknown>;
+  const told = await client.askJson({ method: 'GET', path: '/pdb/admin/v1/queue' }, isMap);
   return figures.map((figure) => {
     const value = told[figure];
     return typeof value === 'number' ? value : null;
@@ -72,9 +71,8 @@ export class QueueFigures {
 
   async #depth(): Promise<number> {
     const path = '/status/v1/services/puppetdb-status';
-    const { status } = (await this.#client.askJson({ method: 'GET', path })) as {
-      status?: { queue_depth?: number | null };
-    };
-    return status?.queue_depth ?? 0;
+    const { status } = await this.#client.askJson({ method: 'GET', path }, isMap);
+    const depth = isMap(status) ? status['queue_depth'] : null;
+    return typeof depth === 'number' ? depth : 0;
   }
 }

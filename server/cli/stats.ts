@@ -1,6 +1,6 @@
 // `muster stats`: how a running server is doing, in a few lines; or all the statistics it has, as JSON.
 
-import { clientOf, clientOptions } from './client.ts';
+import { clientOf, clientOptions, isMap } from './client.ts';
 import { type CliCommand, exitStatus, type Terminal } from './command.ts';
 import { type MetricOf, readMetrics } from './metrics.ts';
 import { amount } from './progress.ts';
@@ -84,7 +84,7 @@ export const command: CliCommand = {
       return exitStatus.ok;
     }
     const state = (await client.send({ method: 'GET', path: '/status/v1/simple' })).statusCode === 200;
-    const version = (await client.askJson({ method: 'GET', path: '/pdb/meta/v1/version' })) as { version: string };
+    const { version } = await client.askJson({ method: 'GET', path: '/pdb/meta/v1/version' }, isMap);
     const values = await readMetrics(client, figures);
     if (wantsTable(args, terminal)) {
       print(state, values, terminal);
@@ -93,7 +93,7 @@ export const command: CliCommand = {
         unit === undefined ? what : `${what}, ${unit}`,
         values[index] ?? null,
       ]);
-      const entries = { running: state, version: version.version, ...Object.fromEntries(members) };
+      const entries = { running: state, version, ...Object.fromEntries(members) };
       terminal.out(`${JSON.stringify(entries, null, 2)}\n`);
     }
     return state ? exitStatus.ok : exitStatus.failed;

@@ -253,6 +253,23 @@ test('an answer that is no JSON is told in a line, with the address that it came
   await server.close();
 });
 
+test('an answer that is JSON of another form is told in a line, too', async () => {
+  let metrics = 'null';
+  const server = await fakeServer(({ url }) => {
+    if (url.startsWith('/metrics')) return metrics;
+    return url.startsWith('/pdb/meta') && metrics !== 'null' ? '{"version":"1"}' : 'null';
+  });
+  const whose = `is ${server.url} the address of a PuppetDB or Muster?`;
+  const told = async (command: readonly string[], path: string): Promise<void> => {
+    const { status, err } = await run([...command, '--url', server.url]);
+    assert.deepEqual([status, err], [1, `muster: the answer to ${path} is JSON of another form; ${whose}\n`]);
+  };
+  await told(['stats'], '/pdb/meta/v1/version');
+  await told(['delete', '--yes', 'web1'], '/pdb/query/v4/nodes');
+  for (metrics of ['{"status":403}', '[null]', '"all is well"']) await told(['stats'], '/metrics/v2');
+  await server.close();
+});
+
 test('muster stats tells by its status, too, whether the server works', async () => {
   for (const code of [200, 503]) {
     const server = await fakeServer(({ url }) => {
