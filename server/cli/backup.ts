@@ -1,12 +1,11 @@
 // `muster backup`: a copy of the data directory, also while the server works on it.
 
 import { resolve } from 'node:path';
-import { BackupFailed } from '../../engine/backup/errors.ts';
 import { backup } from '../../engine/backup/make.ts';
 import { sizeOf } from '../../engine/backup/tree.ts';
-import { fileAndReason } from '../../engine/reason.ts';
 import { withoutLeftovers } from '../leftovers.ts';
-import { type CliCommand, CliFailure, exitStatus } from './command.ts';
+import { backupFailure } from './backup-failure.ts';
+import { type CliCommand, exitStatus } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';
 import { amount, startProgress } from './progress.ts';
 
@@ -35,10 +34,7 @@ export const command: CliCommand = {
       return exitStatus.ok;
     } catch (error) {
       progress.finish();
-      throw new CliFailure(
-        error instanceof BackupFailed ? exitStatus.usage : exitStatus.failed,
-        `the backup failed: ${fileAndReason(error)}`,
-      );
+      throw backupFailure('the backup failed', error);
     }
   },
 };

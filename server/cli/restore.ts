@@ -1,11 +1,10 @@
 // `muster restore`: a backup becomes a data directory again.
 
 import { resolve } from 'node:path';
-import { BackupFailed } from '../../engine/backup/errors.ts';
 import { restore } from '../../engine/backup/restore.ts';
-import { fileAndReason } from '../../engine/reason.ts';
 import { withoutLeftovers } from '../leftovers.ts';
-import { type CliCommand, CliFailure, exitStatus } from './command.ts';
+import { backupFailure } from './backup-failure.ts';
+import { type CliCommand, exitStatus } from './command.ts';
 import { dataOptions, dataPath } from './data-options.ts';
 
 export const command: CliCommand = {
@@ -26,10 +25,7 @@ export const command: CliCommand = {
       terminal.out(`${data}: as of ${manifest.time}\n`);
       return exitStatus.ok;
     } catch (error) {
-      throw new CliFailure(
-        error instanceof BackupFailed ? exitStatus.usage : exitStatus.failed,
-        `not restored: ${fileAndReason(error)}`,
-      );
+      throw backupFailure('not restored', error);
     }
   },
 };
