@@ -24,8 +24,6 @@ const FILE_BYTES_MAX = 16_777_216;
 
 interface ConfigFiles {
   readonly tree: ConfigObject;
-  /** Files in the order they were read. */
-  readonly files: readonly string[];
   readonly problems: readonly Problem[];
 }
 
@@ -35,7 +33,6 @@ interface ConfigFiles {
  */
 export function readConfigFiles(paths: string, environment: Environment): ConfigFiles {
   const tree = emptyObject({ file: paths, line: 0 });
-  const files: string[] = [];
   const problems: Problem[] = [];
   const named = paths.split(',').map((part) => part.trim());
   if (named.every((path) => path === '')) problems.push({ where: '--config', message: 'names no file or folder' });
@@ -43,12 +40,10 @@ export function readConfigFiles(paths: string, environment: Environment): Config
     if (path === '') continue;
     for (const file of filesOf(path, problems)) {
       const object = readOne(file, environment, problems);
-      if (object === null) continue;
-      files.push(file);
-      merge(tree, object, [], problems);
+      if (object !== null) merge(tree, object, [], problems);
     }
   }
-  return { tree, files, problems };
+  return { tree, problems };
 }
 
 function filesOf(path: string, problems: Problem[]): string[] {

@@ -18,8 +18,6 @@ export interface Configuration {
   /** Rules for /status and /metrics; null: none were given. */
   readonly rules: Rules | null;
   readonly notices: readonly Notice[];
-  /** Files that were read, in order. */
-  readonly files: readonly string[];
 }
 
 export interface LoadOptions {
@@ -59,7 +57,7 @@ export function loadConfiguration(options: LoadOptions): Configuration {
   problems.push(...checkSettings(settings, resolved.sources));
   if (problems.length > 0) throw new ConfigurationInvalid(problems);
   notices.push(...noticesOf(settings, Date.now()));
-  return { settings, sources: resolved.sources, rules, notices, files: read?.files ?? [] };
+  return { settings, sources: resolved.sources, rules, notices };
 }
 
 /** Paths are relative to the folder the process was started in; later they no longer depend on it. */
