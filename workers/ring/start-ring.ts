@@ -1,7 +1,7 @@
 // The start of the command side: what the data directory needs before commands can be taken, in that order.
 
 import { DeadLetters } from '../../engine/inbox/dead-letters.ts';
-import { openLog } from '../../engine/inbox/log.ts';
+import { type CommandLog, openLog } from '../../engine/inbox/log.ts';
 import { discardedDir, inboxDir, partitionDir } from '../../engine/store/file/layout.ts';
 import { markComplete, openStoreInfo, removeScratch, type StoreInfo } from '../../engine/store/file/store-info.ts';
 import { openPartition } from '../../engine/store/partition.ts';
@@ -21,6 +21,7 @@ export async function startRing(options: RingOptions): Promise<Ring> {
   requireOwnFolder(options.dir);
   const lock = await lockDataDirectory(options.dir);
   const marker = new RunMarker(options.dir);
+  let log: CommandLog | null = null;
   try {
     const info = openStoreInfo(options.dir, options.partitions === undefined ? {} : { partitions: options.partitions });
     removeScratch(options.dir);
@@ -34,7 +35,7 @@ export async function startRing(options: RingOptions): Promise<Ring> {
     markComplete(options.dir, info);
     const deadLetters = new DeadLetters(discardedDir(options.dir));
     await deadLetters.open();
-    const log = await openLog({
+    log = await openLog({
       dir: inboxDir(options.dir),
       // What the log gives out must come after everything that was applied, whatever became of the log.
       seqAfter: Math.max(...positions),
@@ -46,6 +47,7 @@ export async function startRing(options: RingOptions): Promise<Ring> {
     await ring.deadLetters.start();
     return ring;
   } catch (error) {
+    await log?.close();
     marker.leave();
     await lock.release();
     throw error;

@@ -294,6 +294,18 @@ test('ring: a second ring on the directory is refused', async (t) => {
   await assert.rejects(startRing({ dir, engine: engineSettings, threads: 2, script }), /is used by another process/);
 });
 
+test('ring: a start that is given up closes the log that it has opened', async (t) => {
+  const dir = temporaryDirectory();
+  const subscribe = t.mock.method(CommandLog.prototype, 'subscribe', () => {
+    throw new Error('injected into subscribe');
+  });
+  const close = t.mock.method(CommandLog.prototype, 'close');
+  await assert.rejects(start(t, dir), /injected into subscribe/);
+  assert.equal(close.mock.callCount(), 1);
+  subscribe.mock.restore();
+  close.mock.restore();
+});
+
 test('ring: a command refused by the engine goes to the dead letters, whole', async (t) => {
   const dir = temporaryDirectory();
   const { ring, metrics } = await start(t, dir);
