@@ -552,10 +552,10 @@ export class Ring implements CommandRing {
   }
 
   async #stop(): Promise<void> {
-    clearInterval(this.#watch);
     this.deadLetters.stop();
     this.#admission.close();
     await this.#allLanded();
+    clearInterval(this.#watch);
     this.#sweeps.close();
     await Promise.all(this.#actors.map((actor) => actor.stop()));
     this.#trials.close();

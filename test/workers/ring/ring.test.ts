@@ -692,11 +692,18 @@ test('ring: a command that kills its actor three times is given up; its neighbou
   assert.deepEqual([...(await applications(dir)).values()], [1, 1, 1, 1]);
 });
 
-test('ring: an actor that hangs is ended and its command given up in the end', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(), { limits: { hangMax: 200 } });
+test('ring: an actor that hangs is ended and its command given up in the end, and no stop waits for it', async (t) => {
+  const { ring, lines } = await start(t, temporaryDirectory(), { limits: { hangMax: 200 } });
   const { outcome } = await ring.submit(submission('a', { do: 'hang' }), true);
   const result = await outcome;
   assert.ok(result?.kind === 'failed' && /thread died/.test(result.error));
+  await (await ring.submit(submission('a'), true)).outcome;
+  const ended = () => lines.filter((line) => /busy with one batch for \d+ ms/.test(line)).length;
+  const before = ended();
+  await ring.submit(submission('a', { do: 'hang' }), false);
+  await new Promise(setImmediate);
+  await ring.stop();
+  assert.equal(ended(), before + 1);
 });
 
 test('ring: a stop that begins before a partition is known to be stalled comes to its end', async (t) => {
