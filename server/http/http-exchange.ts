@@ -28,6 +28,8 @@ interface ExchangeContext {
   readonly budget: Budget;
   /** Epoch ms. */
   readonly now: () => number;
+  /** Called where the budget has no room left: asks the others that are arriving for some. */
+  readonly makeRoom: () => void;
   /** Called once per request, when nothing more will happen to it. */
   readonly onEnd: (record: RequestRecord) => void;
 }
@@ -59,6 +61,8 @@ export class HttpExchange implements Exchange {
   #drainMax: number;
   /** More than `#drainMax` bytes have come. */
   #isOverlong = false;
+  /** While a whole body arrives: gives up what has come of it. */
+  #refuseBody: ((refusal: Error) => void) | null = null;
   /** Tells who reads the body that no more of it will come. */
   #rejectBody: ((error: Error) => void) | null = null;
   #wakeWriter: (() => void) | null = null;
@@ -80,6 +84,7 @@ export class HttpExchange implements Exchange {
     wire.drained = () => this.#wakeWriter?.();
     wire.sent = () => this.#finish(true);
     wire.gone = () => this.#gone();
+    wire.makeRoom = () => this.#makeRoom();
   }
 
   clientExtensions(): CertificateExtensions | null {
@@ -136,10 +141,12 @@ export class HttpExchange implements Exchange {
       let isRefused = false;
       const refuse = (refusal: Error): void => {
         isRefused = true;
+        this.#refuseBody = null;
         pieces.clear();
         this.#release();
         reject(refusal);
       };
+      this.#refuseBody = refuse;
       if (this.#announced > max) refuse(new BodyTooLarge(max));
       this.#read(
         (chunk) => {
@@ -151,6 +158,7 @@ export class HttpExchange implements Exchange {
         },
         () => {
           this.#rejectBody = null;
+          this.#refuseBody = null;
           if (!isRefused) resolve(pieces.join());
         },
       );
@@ -303,9 +311,20 @@ export class HttpExchange implements Exchange {
   }
 
   #hold(bytes: number): boolean {
-    if (!this.#context.budget.take(bytes)) return false;
-    this.#held += bytes;
-    return true;
+    const { budget, makeRoom } = this.#context;
+    let isTaken = budget.take(bytes);
+    if (!isTaken) {
+      makeRoom();
+      isTaken = budget.take(bytes);
+    }
+    if (isTaken) this.#held += bytes;
+    return isTaken;
+  }
+
+  /** A client must not keep the memory from others by sending slowly. */
+  #makeRoom(): void {
+    const isSlow = performance.now() - this.#clock >= this.#context.limits.slowBodyMs;
+    if (isSlow) this.#refuseBody?.(new BodiesFull());
   }
 
   #release(): void {

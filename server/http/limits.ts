@@ -23,6 +23,8 @@ export interface HttpLimits {
   readonly headMs: number;
   /** From the first byte of a request to the end of its body, unless that is taken in parts. */
   readonly requestMs: number;
+  /** A body that takes longer to arrive is given up where there is no room for another one. */
+  readonly slowBodyMs: number;
   /** Connections of a listener at the same time; those that come then are closed. */
   readonly connectionsMax: number;
   /** Requests that one connection may have sent ahead of their answers: with so many it is read no further. */
@@ -48,6 +50,7 @@ export const HTTP_LIMITS: HttpLimits = {
   stallLongMs: 3_600_000,
   headMs: 30_000,
   requestMs: 600_000,
+  slowBodyMs: 30_000,
   connectionsMax: Number.POSITIVE_INFINITY,
   pipelineMax: 16,
   pipelineCut: 256,

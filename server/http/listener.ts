@@ -67,12 +67,14 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const budget = new Budget(limits.bodiesBytesMax);
   const now = options.now ?? Date.now;
 
+  const makeRoom = (): void => server.makeRoom();
   const serve = (wire: Wire): void => {
     running++;
     const exchange = new HttpExchange(wire, {
       limits,
       budget,
       now,
+      makeRoom,
       onEnd: (record) => {
         running--;
         options.onRequest?.(record);

@@ -79,6 +79,10 @@ export class NodeServer implements HttpServer {
     this.#server.closeIdleConnections();
   }
 
+  makeRoom(): void {
+    for (const { active } of this.#connections.values()) active?.makeRoom?.();
+  }
+
   destroyConnections(): void {
     for (const socket of this.#connections.keys()) socket.destroy();
   }

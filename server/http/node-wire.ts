@@ -46,6 +46,7 @@ export class NodeWire implements Wire {
   readonly hasBody: boolean;
   drained: (() => void) | null = null;
   sent: (() => void) | null = null;
+  makeRoom: (() => void) | null = null;
   gone: (() => void) | null = null;
 
   readonly #request: IncomingMessage;

@@ -58,6 +58,8 @@ export interface Wire {
   drained: (() => void) | null;
   /** The answer is complete and handed to the operating system. */
   sent: (() => void) | null;
+  /** Others have no room for their bodies. */
+  makeRoom: (() => void) | null;
   /** The connection broke before that. */
   gone: (() => void) | null;
   /** Then: who broke it, for the log. */
@@ -85,6 +87,8 @@ export interface HttpServer {
   renewConnections(): void;
   /** The same, and no new connections; idle ones are closed. */
   stopListening(): void;
+  /** Asks each request that is being handled to give up memory for others, if it can. */
+  makeRoom(): void;
   destroyConnections(): void;
   readonly connectionCount: number;
 }

@@ -772,6 +772,23 @@ test('listener: bodies beyond the common budget are refused with 503 until other
   assert.equal((await fifth).text, '900');
 });
 
+test('listener: where there is no room for a body, those that arrive slowly are given up', async (t) => {
+  const listener = await listen(t, [sizes(1000)], { limits: { bodiesBytesMax: 1000, slowBodyMs: 20_000 } });
+  const slow = await RawClient.open(listener.port);
+  atEnd(t, () => slow.close());
+  slow.send(`POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n${'x'.repeat(800)}`);
+  await until('the slow one', () => listener.requestCount === 1);
+  const send = async () => (await ask(listener.port, '/size', { method: 'POST', body: 'x'.repeat(300) })).status;
+  assert.equal(await send(), 503);
+  const { now } = performance;
+  t.mock.method(performance, 'now', () => now.call(performance) + 20_000);
+  assert.deepEqual([await send(), await send()], [200, 200]);
+  assert.equal(slow.received, '');
+  slow.send('x'.repeat(100));
+  assert.equal(await slow.status(), 503);
+  assert.equal(await send(), 200);
+});
+
 test('listener: parts that wait for the end of a body are free when its client leaves before', async (t) => {
   let freed = 0;
   const writers: BodyWriter[] = [];
