@@ -3,7 +3,7 @@
 import type { MetricsRegistry } from '../../workers/metrics.ts';
 import type { Exchange, Mount } from '../http/exchange.ts';
 import { pathBelow } from '../http/paths.ts';
-import { NOT_FOUND, prettyReply } from '../http/replies.ts';
+import { archiveErrorReply, NOT_FOUND, prettyReply } from '../http/replies.ts';
 import { answerAdminCommand } from './admin.ts';
 import { answerExport, type ExportDeps } from './archive/export.ts';
 import { answerImport, type ImportDeps } from './archive/import.ts';
@@ -25,13 +25,38 @@ export const adminRoutes: Readonly<Record<string, Readonly<Record<string, AdminH
   '/v1/summary-stats': { ANY: answerSummaryStats },
 };
 
+/** How many of them there may be at the same time: an export has a thread, and an import may hold a command as large as any. */
+const mostAtOnce: ReadonlyMap<AdminHandler, number> = new Map<AdminHandler, number>([
+  [answerExport, 4],
+  [answerImport, 4],
+]);
+const RETRY_SECONDS = 30;
+
 export function createAdminMounts(deps: AdminDeps): Mount[] {
   const prefix = '/pdb/admin';
+  /** Of those that are bounded. */
+  const running = new Map<AdminHandler, number>();
 
   function handler(exchange: Exchange): void | Promise<void> {
     const methods = adminRoutes[pathBelow(exchange, prefix)];
     const route = methods?.[exchange.method] ?? methods?.['ANY'];
-    return route === undefined ? exchange.reply(NOT_FOUND) : route(exchange, deps);
+    if (route === undefined) return exchange.reply(NOT_FOUND);
+    const most = mostAtOnce.get(route);
+    return most === undefined ? route(exchange, deps) : bounded(route, exchange, most);
+  }
+
+  async function bounded(route: AdminHandler, exchange: Exchange, most: number): Promise<void> {
+    const others = running.get(route) ?? 0;
+    if (others >= most) {
+      const refusal = archiveErrorReply(503, `there are ${most} of these at work, which is as many as may be`);
+      return exchange.reply({ ...refusal, headers: [['Retry-After', String(RETRY_SECONDS)]] });
+    }
+    running.set(route, others + 1);
+    try {
+      await route(exchange, deps);
+    } finally {
+      running.set(route, running.get(route)! - 1);
+    }
   }
 
   return [{ prefix, handler }];

@@ -14,6 +14,7 @@ import { SubmissionRefused } from '../../../workers/types.ts';
 import { silentLogs } from '../../support/logs.ts';
 import { processorTime } from '../../support/processor-time.ts';
 import { querySettings } from '../../support/query-settings.ts';
+import { until } from '../../support/waiting.ts';
 import { adminMounts, FakePool, request } from './support.ts';
 
 async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -837,6 +838,26 @@ test('import: a refusal in the middle tells how many commands were queued before
   const answer = await post(gzipSync(tarOf({ ...metadata(), ...files })));
   const error = 'going down (3 commands before it were queued)';
   assert.deepEqual(answer, [503, { error, msg: error }]);
+});
+
+test('archives: so many imports, and so many exports, are at work at the same time', async () => {
+  const { ring, pool, mounts, post } = archive();
+  const going: (() => void)[] = [];
+  ring.onSubmit = () => new Promise((resolve) => going.push(resolve));
+  const one = gzipSync(tarOf({ ...metadata(), 'puppetdb-bak/facts/n.json': '{}' }));
+  const imports = Array.from({ length: 4 }, () => post(one));
+  await until('they wait for the queue', () => going.length === 4);
+  const [status, body] = await post(one);
+  assert.deepEqual([status, body.error.startsWith('there are 4 of these at work')], [503, true]);
+  pool.answer = () => ({ text: '[', hangs: true });
+  for (let n = 0; n < 4; n++) void request(mounts, '/pdb/admin/v1/archive');
+  await until('they wait for answers', () => pool.requests.length === 4);
+  const refused = await request(mounts, '/pdb/admin/v1/archive');
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '30']);
+  for (const go of going) go();
+  for (const answer of await Promise.all(imports)) assert.equal(answer[0], 200);
+  ring.onSubmit = () => {};
+  assert.equal((await post(one))[0], 200);
 });
 
 test('import: once a command could not be queued no further ones are', async () => {
