@@ -38,7 +38,9 @@ function writeWhole(file: string, text: string): void {
     // A device or a pipe is written to: it must not be replaced by a file.
     if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) writeFileSync(file, text);
     else {
-      writeFileSync(made, text);
+      // What has that name was left, or put there by somebody who may write to the folder: a link is not followed.
+      rmSync(made, { force: true });
+      writeFileSync(made, text, { flag: 'wx' });
       renameSync(made, file);
     }
   } catch (error) {
