@@ -293,6 +293,54 @@ const RECURSION_MAX = 2000;
 /** UTF-16 units that a walk passes over in one turn. */
 const TURN = 1 << 16;
 
+/** Pieces that a text is put together of one by one, and that are joined at a time beyond. */
+const PIECES_MAX = 1000;
+
+/**
+ * A text put together of parts of another one and of what stands for its escapes, of which there may be millions: one by one they would make
+ * of it a tree with as many nodes. `isKept` false: only its length matters.
+ */
+class Pieces {
+  readonly #source: string;
+  readonly #isKept: boolean;
+  #text = '';
+  #count = 0;
+  /** Once there are many: those that are joined, and those that are not yet. */
+  #many: { readonly joined: string[]; pieces: string[] } | null = null;
+  length = 0;
+
+  constructor(source: string, isKept: boolean) {
+    this.#source = source;
+    this.#isKept = isKept;
+  }
+
+  addPart(from: number, to: number): void {
+    if (this.#isKept) this.add(this.#source.slice(from, to));
+    else this.length += to - from;
+  }
+
+  add(piece: string): void {
+    this.length += piece.length;
+    if (!this.#isKept) return;
+    if (this.#count++ < PIECES_MAX) this.#text += piece;
+    else this.#addToMany(piece);
+  }
+
+  #addToMany(piece: string): void {
+    this.#many ??= { joined: [this.#text], pieces: [] };
+    const { joined, pieces } = this.#many;
+    if (pieces.push(piece) < PIECES_MAX) return;
+    joined.push(pieces.join(''));
+    this.#many.pieces = [];
+  }
+
+  text(): string {
+    if (this.#many === null) return this.#text;
+    const { joined, pieces } = this.#many;
+    return joined.concat(pieces).join('');
+  }
+}
+
 class ExactParser {
   readonly #text: string;
   readonly #limits: JsonLimits;
@@ -425,7 +473,7 @@ class ExactParser {
         const outer = this.#enter(isObject ? 'object' : 'array');
         if (!this.#closesAtOnce(isObject ? 0x7d : 0x5d)) {
           outers.push(outer);
-          if (isObject) this.#key('key-or-close');
+          if (isObject) this.#key('key-or-close', false);
           expected = isObject ? 'value' : 'value-or-close';
           continue;
         }
@@ -438,7 +486,7 @@ class ExactParser {
         this.#leave(outers.pop() ?? null);
       }
       if (outers.length === 0) return;
-      if (this.#container?.kind === 'object') this.#key('key');
+      if (this.#container?.kind === 'object') this.#key('key', false);
       expected = 'value';
     }
   }
@@ -458,9 +506,9 @@ class ExactParser {
   }
 
   /** Reads a key and its colon. */
-  #key(expected: JsonExpected): string {
+  #key(expected: JsonExpected, isKept = true): string {
     if (this.#text.charCodeAt(this.#at) !== 0x22) this.#unexpected(expected);
-    const key = this.#string('key-quote');
+    const key = this.#string('key-quote', isKept);
     this.#skipWhite();
     if (this.#text.charCodeAt(this.#at) !== 0x3a) this.#unexpected('colon');
     this.#at++;
@@ -478,6 +526,7 @@ class ExactParser {
   #skipScalar(expected: JsonExpected): void {
     const unit = this.#text.charCodeAt(this.#at);
     if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) this.#passNumber();
+    else if (unit === 0x22) this.#string('quote', false);
     else this.#value(expected);
   }
 
@@ -509,38 +558,42 @@ class ExactParser {
     this.#container = outer;
   }
 
-  #string(quote: 'quote' | 'key-quote'): string {
+  /** `isKept` false: the string is checked, and nothing is made of it; empty. */
+  #string(quote: 'quote' | 'key-quote', isKept = true): string {
     const text = this.#text;
     const start = this.#at + 1;
+    const stop = Math.min(text.length, start + this.#limits.stringLength + 1);
     let at = start;
     for (;;) {
+      if (at >= stop) return at >= text.length ? this.#end(quote, at) : this.#tooLong(start);
       const unit = text.charCodeAt(at);
       if (unit === 0x22) {
         this.#at = at + 1;
-        if (at - start > this.#limits.stringLength) this.#tooLong(start);
-        return text.slice(start, at);
+        return isKept ? text.slice(start, at) : '';
       }
-      if (unit === 0x5c || (unit >= 0xd800 && unit <= 0xdfff)) return this.#escapedString(start, at, quote);
-      if (at >= text.length) return this.#end(quote, at);
+      if (unit === 0x5c || (unit >= 0xd800 && unit <= 0xdfff)) return this.#escapedString(start, at, quote, isKept);
       at++;
     }
   }
 
   // From `at` on there are escapes or surrogates; lone surrogates become `?`, as the encoder of the original does.
-  #escapedString(start: number, at: number, quote: JsonExpected): string {
+  #escapedString(start: number, at: number, quote: JsonExpected, isKept: boolean): string {
     const text = this.#text;
-    let result = text.slice(start, at);
-    let from = at;
+    const lengthMax = this.#limits.stringLength;
+    const pieces = new Pieces(text, isKept);
+    let from = start;
     for (;;) {
       const unit = text.charCodeAt(at);
       if (unit === 0x22) {
-        result += text.slice(from, at);
+        pieces.addPart(from, at);
         this.#at = at + 1;
-        if (result.length > this.#limits.stringLength) this.#tooLong(start);
-        return result;
+        if (pieces.length > lengthMax) this.#tooLong(start);
+        return pieces.text();
       }
       if (unit === 0x5c) {
-        result += text.slice(from, at);
+        pieces.addPart(from, at);
+        // Not at its end only: what is made of it takes far more memory than it does.
+        if (pieces.length > lengthMax) this.#tooLong(start);
         const code = text.charCodeAt(at + 1);
         if (code === 0x75) {
           const high = this.#hex(at + 2);
@@ -549,13 +602,13 @@ class ExactParser {
             const low =
               high < 0xdc00 && text.charCodeAt(at) === 0x5c && text.charCodeAt(at + 1) === 0x75 ? this.#hex(at + 2) : 0;
             if (low >= 0xdc00 && low <= 0xdfff) {
-              result += String.fromCharCode(high, low);
+              pieces.add(String.fromCharCode(high, low));
               at += 6;
             } else {
-              result += '?';
+              pieces.add('?');
             }
           } else {
-            result += String.fromCharCode(high);
+            pieces.add(String.fromCharCode(high));
           }
         } else {
           const plain = ESCAPES[code];
@@ -563,7 +616,7 @@ class ExactParser {
             if (at + 1 >= text.length) return this.#end('escape', at + 1);
             return this.#fail('bad-escape', 'unknown escape', 'escape', at + 1, String.fromCharCode(code));
           }
-          result += plain;
+          pieces.add(plain);
           at += 2;
         }
         from = at;
@@ -575,7 +628,8 @@ class ExactParser {
         if (unit < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) {
           at += 2;
         } else {
-          result += `${text.slice(from, at)}?`;
+          pieces.addPart(from, at);
+          pieces.add('?');
           from = ++at;
         }
         continue;

@@ -11,6 +11,7 @@ import {
 } from '../../../engine/json/parse.ts';
 import { printJson } from '../../../engine/json/print.ts';
 import { Float, type JsonValue } from '../../../engine/json/value.ts';
+import { collect } from '../../support/collect.ts';
 import { processorTime } from '../../support/processor-time.ts';
 
 // The exact parser alone, whatever the fast path would say.
@@ -237,6 +238,26 @@ test('parse: a text within is no longer than it may be, however it is written', 
     assert.deepEqual(parseJson(text, short), JSON.parse(text));
   for (const text of ['["abcde"]', '["abc\\u0064\\n"]', '{"\\u0061bcde":1}', '["😀😀a"]'])
     assert.throws(() => parseJson(text, short), { problem: 'string-too-long' }, text);
+});
+
+test('parse: a text within that is too long is told before its end, and one of very many escapes takes no more than it is long', () => {
+  const short = { ...JSON_LIMITS, stringLength: 4 };
+  for (const text of ['["abcdef', '["a\\n\\n\\n\\n\\n', '["abc\\n\\u0064\\n'])
+    assert.throws(() => parseJson(text, short), { problem: 'string-too-long' }, text);
+  assert.throws(() => parseJson('["abcd', short), { problem: 'end-of-input' });
+  const count = 1_000_000;
+  const text = `["${'\\n'.repeat(count)}"]`;
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const [value] = exact(text) as string[];
+  collect();
+  const kept = process.memoryUsage().heapUsed - before;
+  assert.ok(kept < 5 << 20, `${kept} bytes`);
+  assert.equal(value, '\n'.repeat(count));
+  // What is passed over is checked all the same.
+  for (const bad of ['"\\x"', '"\\ud83d\\u00"', '{"a\\q":1}', '"\\'])
+    assert.throws(() => walk(`{"a":[${bad}]}`, 0, () => 0), JsonError, bad);
+  assert.deepEqual(walk(`{"a":["\\u0041\\n",{"\\ud83d":1}]}`, 0, () => 0).turns, 0);
 });
 
 test('parse: whoever bounds the nesting by himself still does not get more than a stack has room for', () => {
