@@ -1,7 +1,7 @@
 // A file (or standard error) that lines are appended to without waiting, which can be opened again after rotation, and whose
 // troubles (full disk, gone reader) end the lines but never the server.
 
-import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { accessSync, constants, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { destination } from 'pino';
@@ -40,14 +40,16 @@ export class LogSink {
   /** `file` null: standard error. `onLost`: told how many lines were lost, once there is room again. Throws when the file cannot be opened. */
   constructor(file: string | null, onLost: (lines: number) => void) {
     this.#file = file;
-    if (file !== null) closeSync(openSync(file, 'a', FILE_MODE));
-    this.#stream = destination({
-      dest: file ?? STDERR,
+    const stream = destination({
+      // Left to open it by itself, later, the stream would write to no file where it could not.
+      dest: file === null ? STDERR : openSync(file, 'a', FILE_MODE),
       sync: false,
       minLength: GATHER_SIZE,
       maxLength: WAITING_MAX,
       mode: FILE_MODE,
     });
+    // What it opens again.
+    this.#stream = Object.assign(stream, { file });
     this.#stream.on('error', () => {
       this.#isFailing = true;
     });

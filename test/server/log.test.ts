@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
+import fs, {
   closeSync,
   constants,
   existsSync,
@@ -142,6 +142,16 @@ describe('log', () => {
     const reader = spawn('head', ['-n', '1', file], { stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
     const [text] = (await once(reader.stdout, 'data')) as [Buffer];
     assert.match(text.toString(), /INFO {2}\[main\] after\n$/);
+  });
+
+  test('a file is opened once, so that it is open or told to be none', async (t) => {
+    const file = join(folder, 'once.log');
+    const fail = (...parameters: unknown[]) => process.nextTick(parameters.at(-1) as () => void, new Error('EMFILE'));
+    t.mock.method(fs, 'open', fail);
+    const sink = new LogSink(file, () => assert.fail('a line was lost'));
+    const line = `${'x'.repeat(5000)}\n`;
+    sink.write(line);
+    assert.equal(await written(file, sink), line);
   });
 
   test('of lines that cannot be written a few megabytes wait', async (t) => {
