@@ -17,6 +17,7 @@ import {
   isFailedSync,
   isOnReadOnlyFileSystem,
   openEnvironment,
+  requireFiles,
   requireRoom,
   writeTransaction,
 } from './file/lmdb.ts';
@@ -87,6 +88,7 @@ export class Partition extends PartitionStore {
       checkAccess(dir);
       allocateLock(dir, READERS_MAX);
     }
+    requireFiles(dir);
     const env = openEnvironment({
       path: dir,
       noSubdir: false,

@@ -3,6 +3,7 @@
 // keeps for its next queries goes later, unless commands want the memory: dashboards ask again within a minute.
 
 import { getHeapStatistics } from 'node:v8';
+import { memoryUsage } from './process-memory.ts';
 
 /** Milliseconds without work before the heap is collected. V8 makes it small only where little was allocated in the last five seconds. */
 const REST_MS = 10_000;
@@ -31,6 +32,13 @@ const spareOfHeap = (): number => {
   return total - used;
 };
 
+/** Bytes of this thread's buffers; those that it had, while nothing is told of them. */
+const buffersOfThread = (): number => {
+  buffersTold = memoryUsage()?.arrayBuffers ?? buffersTold;
+  return buffersTold;
+};
+let buffersTold = 0;
+
 /** Bytes of buffers that make a collection worth while. */
 const BUFFERS_MIN = 32 << 20;
 
@@ -40,7 +48,7 @@ const BUFFERS_MIN = 32 << 20;
  */
 export function buffersAtRest(
   gc: () => void,
-  taken = (): number => process.memoryUsage().arrayBuffers,
+  taken = buffersOfThread,
 ): Required<Pick<HeapAtRest, 'spare' | 'collect'>> {
   /** What stays: of what one collection leaves, a body that is still being received may be a part. */
   let left = taken();

@@ -1,4 +1,4 @@
-// How much memory the process takes, as Linux tells it.
+// How much memory the process takes, as Linux and Node tell it.
 
 import { readFileSync } from 'node:fs';
 import { procFile } from './proc-file.ts';
@@ -23,6 +23,15 @@ export function residentMemory(page: number): ResidentMemory {
   return { all, files, own: all - files };
 }
 let statm: (() => string) | null = null;
+
+/** What Node tells. It opens a file for that, as Linux tells what is resident in one; null where none can be opened. */
+export function memoryUsage(): NodeJS.MemoryUsage | null {
+  try {
+    return process.memoryUsage();
+  } catch {
+    return null;
+  }
+}
 
 /** Bytes of a page of memory; null where the system does not tell what is resident. */
 export function pageSize(): number | null {

@@ -2,7 +2,18 @@
 // true size is its `length` property only; `fast` gives back a plain view of the right size, valid until the next read.
 
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, existsSync, linkSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -87,6 +98,19 @@ export function checkAccess(dir: string): void {
       const advice = 'all files of a data directory belong to the user of the server';
       throw new Error(`${path} cannot be read and written: ${(error as Error).message}; ${advice}`, { cause: error });
     }
+  }
+}
+
+/** Files that an environment has open: its lock, its data, and these once more, for the pages that tell which state counts. */
+const FILES_OPEN = 3;
+
+/** Throws when so many files cannot be opened in `dir` at present, as where too many are open: lmdb does not survive that. */
+export function requireFiles(dir: string): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < FILES_OPEN) opened.push(openSync(dir, 'r'));
+  } finally {
+    for (const file of opened) closeSync(file);
   }
 }
 

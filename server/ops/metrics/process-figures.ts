@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs';
 import { arch, availableParallelism, freemem, hostname, loadavg, platform, release, totalmem } from 'node:os';
 import { constants, PerformanceObserver, performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
+import { memoryUsage } from '../../../workers/system/process-memory.ts';
 import { filesAllowed } from '../../open-files.ts';
 
 export interface Usage {
@@ -37,7 +38,7 @@ interface Collector {
  */
 export class ProcessFigures {
   readonly #cpuInterval: number;
-  readonly #initialHeap = process.memoryUsage().heapTotal;
+  readonly #initialHeap = getHeapStatistics().total_heap_size;
   readonly #collectors: readonly Collector[] = [
     { name: 'Scavenge', kinds: [constants.NODE_PERFORMANCE_GC_MINOR], count: 0, totalMs: 0, lastMs: null },
     {
@@ -87,25 +88,24 @@ export class ProcessFigures {
   }
 
   heap(): Usage {
-    const { heapTotal, heapUsed } = process.memoryUsage();
-    const { heap_size_limit: max } = getHeapStatistics();
-    return { init: this.#initialHeap, committed: heapTotal, max, used: heapUsed };
+    const { total_heap_size: committed, heap_size_limit: max, used_heap_size: used } = getHeapStatistics();
+    return { init: this.#initialHeap, committed, max, used };
   }
 
   /** Bytes of memory that the process really has. */
   resident(): number {
-    return process.memoryUsage.rss();
+    return memoryUsage()?.rss ?? -1;
   }
 
   /** Threads' own heaps, buffers, code and mapped files: what is resident beside the main thread's heap. */
   nonHeap(): Usage {
-    const { rss, heapTotal } = process.memoryUsage();
-    const used = Math.max(0, rss - heapTotal);
+    const usage = memoryUsage();
+    const used = usage === null ? -1 : Math.max(0, usage.rss - usage.heapTotal);
     return { init: 0, committed: used, max: -1, used };
   }
 
   buffers(): { readonly count: number; readonly used: number } {
-    return { count: -1, used: process.memoryUsage().arrayBuffers };
+    return { count: -1, used: memoryUsage()?.arrayBuffers ?? -1 };
   }
 
   pools(): readonly { readonly name: string; readonly usage: Usage; readonly peak: Usage }[] {

@@ -3,7 +3,18 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -22,6 +33,7 @@ import { NODES_ALL, NODES_INACTIVE } from '../../../engine/store/records/tables.
 import { encodeState, STATE } from '../../../engine/store/state.ts';
 import { openPartitions } from '../../../engine/store/store.ts';
 import type { View } from '../../../engine/store/view.ts';
+import { nativeFunction } from '../../../workers/system/native.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { Random, testSeed } from '../../support/random.ts';
 import { until } from '../../support/waiting.ts';
@@ -630,6 +642,29 @@ test('store: a process that is killed while it reads holds no pages back, one th
     reader.kill('SIGKILL');
   }
   await p.close();
+});
+
+test('partition: where the system lets no more files be opened the reason is told, and the process goes on', (t) => {
+  const call = nativeFunction('int prlimit(int pid, int resource, const uint64_t *limits, uint64_t *before)');
+  if (process.platform !== 'linux' || call === null) return t.skip('the limit cannot be set here');
+  const NOFILE = 7;
+  const before = new BigUint64Array(2);
+  call(0, NOFILE, null, before);
+  const p = fresh();
+  const { dir } = p;
+  const taken: number[] = [];
+  call(0, NOFILE, BigUint64Array.of(BigInt(readdirSync('/proc/self/fd').length + 20), before[1]!), null);
+  try {
+    assert.throws(() => {
+      for (;;) taken.push(openSync(dir, 'r'));
+    }, /EMFILE/);
+    for (const file of taken.splice(-2)) closeSync(file);
+    // A directory of its own: what the process has open already lmdb does not open again.
+    assert.throws(() => openPartition(join(dir, 'another')), /EMFILE/);
+  } finally {
+    call(0, NOFILE, before, null);
+    for (const file of taken) closeSync(file);
+  }
 });
 
 test('partition: the first change of a copy may be a large one', () => {

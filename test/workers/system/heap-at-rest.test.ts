@@ -156,3 +156,12 @@ test('heap at rest: buffers that were needed when it was collected count until a
   assert.equal(spare(), 44 * MiB);
   assert.equal(collections, 2);
 });
+
+test('heap at rest: a thread whose buffers nobody can tell of goes on', (t) => {
+  t.mock.method(process, 'memoryUsage', () => {
+    throw new Error('EMFILE: too many open files, uv_resident_set_memory');
+  });
+  const { spare, collect } = buffersAtRest(() => {});
+  collect();
+  assert.equal(spare(), 0);
+});
