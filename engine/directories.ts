@@ -15,6 +15,12 @@ export function isDirectory(path: string): boolean {
 }
 
 /**
+ * Whether there is something of that name; a link that leads nowhere is nothing. Throws where the system cannot tell, as on a disk that fails: what
+ * is taken for missing then would be left out, or made anew.
+ */
+export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/**
  * Makes the directory and those above it that are not there, and their names durable: what is written below them is as lasting as they are.
  * Throws the system's error of the one that cannot be made; ENOTDIR names what stands in the way.
  */

@@ -9,10 +9,10 @@
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
-import { copyFile, link, mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { makeDirectory, syncDirectory } from '../directories.ts';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { copyFile, link, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { isThere, makeDirectory } from '../directories.ts';
 import { foundTwice } from '../inbox/damage.ts';
 import { damagesOfSegment, isSegment } from '../inbox/segments.ts';
 import { isGone, reasonOf } from '../reason.ts';
@@ -30,6 +30,7 @@ import {
   isBelow,
   type Leftovers,
   realPath,
+  renameForGood,
   syncTree,
 } from './tree.ts';
 
@@ -95,8 +96,7 @@ async function copyAll(
   const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions, files, sha256 };
   await writeFile(join(part, MANIFEST_NAME), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
   await syncTree(part);
-  await rename(part, target);
-  await syncDirectory(dirname(target));
+  await renameForGood(part, target);
   return manifest;
 }
 
@@ -108,7 +108,7 @@ async function copyPartitions({ data, onProgress }: BackupOptions, part: string)
     const from = partitionDir(data, slot);
     const to = partitionDir(part, slot);
     // A partition that never was opened has no folder yet.
-    if (existsSync(from)) positions.push(await copyPartition(from, to));
+    if (isThere(from)) positions.push(await copyPartition(from, to));
     else positions.push(0);
   }
   onProgress(partitions, partitions);
@@ -142,7 +142,7 @@ async function whileHeld<T>(inbox: string, held: string, now: () => number, work
   const hold = async () => {
     const time = new Date(now());
     await utimes(held, time, time);
-    if (!existsSync(inbox)) return;
+    if (!isThere(inbox)) return;
     // The newest first: the server removes the oldest first, so where one has gone, all that are older have, and there is no gap.
     for (const name of (await readdir(inbox)).sort().reverse()) {
       if (linked.has(name) || !isSegment(name)) continue;

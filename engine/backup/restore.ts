@@ -1,10 +1,10 @@
 // A backup becomes a data directory again.
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, renameSync } from 'node:fs';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdirSync, renameSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { makeDirectory, syncDirectory } from '../directories.ts';
+import { isThere, makeDirectory, syncDirectory } from '../directories.ts';
 import { INFO_NAME, partitionDir } from '../store/file/layout.ts';
 import { readStoreInfo } from '../store/file/store-info.ts';
 import { BackupFailed } from './errors.ts';
@@ -16,7 +16,7 @@ import {
   readManifest,
   sizeProblem,
 } from './manifest.ts';
-import { copyFolder, copyWritable, digestOf, type Leftovers, syncTree } from './tree.ts';
+import { copyFolder, copyWritable, digestOf, type Leftovers, renameForGood, syncTree } from './tree.ts';
 
 interface RestoreOptions {
   readonly source: string;
@@ -31,7 +31,7 @@ const isPassedOver = (name: string): boolean => name === 'lost+found' || name.st
 /** Puts a backup back to `data`, which must not exist or be empty. On failure nothing is left there. */
 export async function restore({ source, data, withoutLeftovers }: RestoreOptions): Promise<BackupManifest> {
   const manifest = await readManifest(source);
-  if (existsSync(data) && !(await readdir(data)).every(isPassedOver)) {
+  if (isThere(data) && !(await readdir(data)).every(isPassedOver)) {
     throw new BackupFailed(`${data} is not empty; nothing is overwritten. Move it away first`);
   }
   const [problem] = await fileProblems(manifest, (path) => sizeProblem(source, path, manifest));
@@ -43,11 +43,11 @@ export async function restore({ source, data, withoutLeftovers }: RestoreOptions
   }
   for (let slot = 0; slot < manifest.partitions; slot += 1) {
     const folder = partitionDir(source, slot);
-    const isMissing = !existsSync(folder) && manifest.positions[slot] !== 0;
+    const isMissing = !isThere(folder) && manifest.positions[slot] !== 0;
     if (isMissing) throw new BackupFailed(`${source} is incomplete: ${basename(folder)} is missing`);
   }
   // A folder that is there stays: it may be a mount point, or what a link leads to, and the one above it may be somebody else's.
-  const stays = existsSync(data);
+  const stays = isThere(data);
   const id = randomUUID().slice(0, 8);
   const part = stays ? join(data, `restore-${id}`) : `${data}.part-${id}`;
   await withoutLeftovers([part], async () => {
@@ -55,20 +55,29 @@ export async function restore({ source, data, withoutLeftovers }: RestoreOptions
     await copyFolder(source, part, (from, to) => copyVerified(from, to, manifest.sha256?.[relative(source, from)]));
     await rm(join(part, MANIFEST_NAME));
     await syncTree(part);
-    if (stays) moveUp(part);
-    else await rename(part, data);
-    await syncDirectory(stays ? data : dirname(data));
+    if (stays) await moveUp(part, data);
+    else await renameForGood(part, data);
   });
   return manifest;
 }
 
 /**
- * Moves what is in the folder into the one above it: with no signal in between, and the description last, without which no
- * server starts on the rest.
+ * Moves what is in `part` to `data`, for good: with no signal in between, and the description last, without which no server starts on the rest.
+ * What cannot be moved, or made to last, is where it was, with all the rest.
  */
-function moveUp(folder: string): void {
-  const names = readdirSync(folder).filter((name) => name !== INFO_NAME);
-  for (const name of [...names, INFO_NAME]) renameSync(join(folder, name), join(dirname(folder), name));
+async function moveUp(part: string, data: string): Promise<void> {
+  const names = readdirSync(part).filter((name) => name !== INFO_NAME);
+  const moved: string[] = [];
+  try {
+    for (const name of [...names, INFO_NAME]) {
+      renameSync(join(part, name), join(data, name));
+      moved.push(name);
+    }
+    await syncDirectory(data);
+  } catch (error) {
+    for (const name of moved.reverse()) renameSync(join(data, name), join(part, name));
+    throw error;
+  }
 }
 
 /** Copies a file that has to be what it was when it was backed up. `digest`: its SHA-256 then, in hex; undefined: not known. */

@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, realpathSync } from 'node:fs';
-import { chmod, copyFile, open, readdir, stat } from 'node:fs/promises';
+import { chmod, copyFile, open, readdir, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { makeDirectory, syncDirectory } from '../directories.ts';
+import { isThere, makeDirectory, syncDirectory } from '../directories.ts';
 import { isUnfinished } from '../inbox/dead-letters.ts';
 import { isGone, reasonOf } from '../reason.ts';
 import { LOCK_FILE, LOCK_NAME } from '../store/file/layout.ts';
@@ -19,7 +19,7 @@ type Copy = (from: string, to: string) => Promise<void>;
 export async function copyFolder(from: string, to: string, copy: Copy): Promise<void> {
   if (isBelow(to, from)) throw new BackupFailed(`${to} lies in ${from}, which is to be copied`);
   makeDirectory(to);
-  if (!existsSync(from)) return;
+  if (!isThere(from)) return;
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const { name } = entry;
     // Locks belong to the directory that is in use, not to its copy; files that are being written get their names later.
@@ -35,6 +35,17 @@ export const isBelow = (path: string, folder: string): boolean => resolve(path).
 export function realPath(path: string): string {
   const whole = resolve(path);
   return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));
+}
+
+/** Gives a folder its name, for good: where that cannot be made to last it has the one before again. */
+export async function renameForGood(from: string, to: string): Promise<void> {
+  await rename(from, to);
+  try {
+    await syncDirectory(dirname(to));
+  } catch (error) {
+    await rename(to, from);
+    throw error;
+  }
 }
 
 /** Copies a file so that it can be written to: a backup may be kept read-only, and the server writes to what is put back. */

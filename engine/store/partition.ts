@@ -1,11 +1,11 @@
 // A partition: one LMDB environment with everything that belongs to its certnames. One writer (the actor that owns it), any
 // number of readers in any thread. Reads go through a View (one snapshot), writes through a Batch (one transaction).
 
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TransactionFlags } from 'lmdb';
-import { makeDirectory } from '../directories.ts';
+import { isThere, makeDirectory } from '../directories.ts';
 import { Batch } from './batch.ts';
 import { writeAgain } from './file/data-file.ts';
 import { seqKey } from './file/keys.ts';
@@ -78,7 +78,7 @@ export class Partition extends PartitionStore {
     const readOnly = options.readOnly ?? false;
     if (!readOnly) makeDirectory(dir);
     checkDataFile(dir);
-    if (!readOnly && existsSync(unsyncedMark(dir))) {
+    if (!readOnly && isThere(unsyncedMark(dir))) {
       for (const _ of writeAgain(dataFileOf(dir)));
       rmSync(unsyncedMark(dir));
     }

@@ -2,10 +2,10 @@
 // partition is checked by a process of its own: a damaged file may end whoever maps it, and then this one says which.
 
 import { fork } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { problemsOfBackup } from '../../engine/backup/manifest.ts';
+import { isThere } from '../../engine/directories.ts';
 import { checkLog } from '../../engine/inbox/damage.ts';
 import { reasonOf } from '../../engine/reason.ts';
 import type { PartitionCheck } from '../../engine/store/check/check.ts';
@@ -57,7 +57,7 @@ function infoOf(data: string): StoreInfo {
 /** `positions`: of all partitions. */
 async function checkInbox(data: string, positions: readonly number[]): Promise<string[]> {
   const inbox = inboxDir(data);
-  const problems = existsSync(inbox) ? await checkLog(inbox, positions) : [];
+  const problems = isThere(inbox) ? await checkLog(inbox, positions) : [];
   return problems.map((problem) => `command log: ${problem}`);
 }
 

@@ -2,7 +2,8 @@
 // outlive the actor. In the last two cases, and in runs in which commands are tried (trials.ts), they outlive the process, too: else a deadly
 // command would be tried again for ever.
 
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isThere } from '../../engine/directories.ts';
 import type { GivenUp } from '../actor/actor.ts';
 import { CRASHES_MAX, deadlyText } from './slot.ts';
 
@@ -19,7 +20,7 @@ export class Suspects {
   /** Takes over what an earlier process noted in `file`, and removes it. */
   constructor(file: string) {
     this.#file = file;
-    if (!existsSync(file)) return;
+    if (!isThere(file)) return;
     const text = readFileSync(file, 'utf8');
     rmSync(file);
     try {

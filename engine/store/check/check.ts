@@ -5,6 +5,7 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isThere } from '../../directories.ts';
 import { messageOf } from '../../reason.ts';
 import { DataFileDamaged } from '../file/data-file.ts';
 import { dataFileOf, LOCK_FILE, partitionDir } from '../file/layout.ts';
@@ -36,7 +37,7 @@ export async function checkPartition(dir: string, slot: number, isBackup = false
   try {
     if (info.complete) mustHaveData(path);
     const file = dataFileOf(path);
-    if (!existsSync(file)) return unread();
+    if (!isThere(file)) return unread();
     const damage = walkDataFile(path);
     if (damage.length > 0) return unread(...damage.map((text) => `${file}: ${text}`));
     const owns = (certname: string): boolean => slotOf(certname, info.partitions) === slot;

@@ -1,9 +1,9 @@
 // What a data directory says of itself: `store.json` records what must never change, the format and the number of partitions
 // (slot = hash(certname) mod partitions). Knows nothing of LMDB, so that a thread that only routes need not load it.
 
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeDirectory, syncNow } from '../../directories.ts';
+import { isThere, makeDirectory, syncNow } from '../../directories.ts';
 import { newKey } from '../../fingerprint.ts';
 import { DataFileDamaged } from './data-file.ts';
 import { dataFileOf, infoFile, isPartition, isScratch, NEW_INFO_NAME, partitionDir } from './layout.ts';
@@ -45,9 +45,9 @@ export function slotOf(certname: string, partitions: number): number {
  * partition is missing (DataFileDamaged when it is its file).
  */
 export function openStoreInfo(dir: string, options: { partitions?: number } = {}): StoreInfo {
-  if (existsSync(infoFile(dir))) {
+  if (isThere(infoFile(dir))) {
     const info = readStoreInfo(dir);
-    const missing = partitionDirs(dir, info).find((path) => !existsSync(path));
+    const missing = partitionDirs(dir, info).find((path) => !isThere(path));
     if (missing !== undefined)
       throw new Error(`${missing} is missing: without it the data of its nodes is gone; restore a backup`);
     if (info.complete) for (const path of partitionDirs(dir, info)) mustHaveData(path);
@@ -83,7 +83,7 @@ export function strayPartition(dir: string, { partitions }: StoreInfo): string |
 /** Names of the partitions that have a file, in order. */
 export const partitionsWithData = (dir: string): string[] =>
   readdirSync(dir)
-    .filter((name) => isPartition(name) && existsSync(dataFileOf(join(dir, name))))
+    .filter((name) => isPartition(name) && isThere(dataFileOf(join(dir, name))))
     .sort();
 
 /** Reads the directory's description and looks no further. Throws when it was written by a newer version. */

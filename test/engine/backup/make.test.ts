@@ -179,6 +179,59 @@ test('backup: of a file that cannot be looked at it is said why', async (t) => {
   assert.deepEqual(await problemsOfBackup(target), ['store.json is missing']);
 });
 
+test('backup: nothing is left out where the system cannot tell whether it is there', async (t) => {
+  const { dir } = prepare(t);
+  const [data, target, back] = ['data', 'target', 'back'].map((name) => join(dir, name)) as [string, string, string];
+  const { inbox, log } = await dataWithLog(data, 1000);
+  await log.close();
+  const { statSync } = fs;
+  const replace = (other: unknown): void => {
+    Object.assign(fs, { statSync: other });
+    syncBuiltinESMExports();
+  };
+  const untold = (path: string | null): void =>
+    replace((...given: Parameters<typeof statSync>) => {
+      if (given[0] === path) throw Object.assign(new Error('EIO: i/o error, stat'), { code: 'EIO' });
+      return statSync(...given);
+    });
+  t.after(() => replace(statSync));
+  for (const path of [partitionDir(data, 0), inbox]) {
+    untold(path);
+    await assert.rejects(backup({ data, target }), /EIO/);
+  }
+  untold(null);
+  await backup({ data, target });
+  untold(partitionDir(target, 0));
+  await assert.rejects(restore({ source: target, data: back, withoutLeftovers }), /EIO/);
+  assert.deepEqual(readdirSync(dir).sort(), ['data', 'target']);
+});
+
+test('backup: one whose name cannot be made to last has none, nor has what is put back', async (t) => {
+  const { dir, replace } = prepare(t);
+  const [data, target, back] = ['data', 'target', 'back'].map((name) => join(dir, name)) as [string, string, string];
+  const { log } = await dataWithLog(data, 1000);
+  await log.close();
+  const { open } = files;
+  const failing = new Set<unknown>();
+  replace({
+    open: async (path, ...rest) => {
+      const file = await open(path, ...rest);
+      if (failing.has(path)) file.sync = () => Promise.reject(new Error('EIO'));
+      return file;
+    },
+  });
+  failing.add(dir);
+  await assert.rejects(backup({ data, target }), /EIO/);
+  failing.clear();
+  await backup({ data, target });
+  failing.add(dir).add(back);
+  await assert.rejects(restore({ source: target, data: back, withoutLeftovers }), /EIO/);
+  assert.deepEqual(readdirSync(dir).sort(), ['data', 'target']);
+  mkdirSync(back);
+  await assert.rejects(restore({ source: target, data: back, withoutLeftovers }), /EIO/);
+  assert.deepEqual(readdirSync(back), []);
+});
+
 test('backup: what is put back into a folder gets its description last', async (t) => {
   const { dir } = prepare(t);
   const [data, target, back] = ['data', 'target', 'back'].map((name) => join(dir, name)) as [string, string, string];
