@@ -4,6 +4,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { naming } from './reason.ts';
 
 /** Whether there is one; a link to one counts. */
 export function isDirectory(path: string): boolean {
@@ -49,7 +50,7 @@ export function makeDirectory(dir: string, mode = 0o700): void {
 export function syncNow(path: string): void {
   const fd = openSync(path, 'r');
   try {
-    fsyncSync(fd);
+    naming(path, () => fsyncSync(fd));
   } finally {
     closeSync(fd);
   }
@@ -59,7 +60,7 @@ export function syncNow(path: string): void {
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {
-    await directory.sync();
+    await naming(path, () => directory.sync());
   } finally {
     await directory.close();
   }

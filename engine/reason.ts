@@ -1,5 +1,7 @@
 // What went wrong, for people.
 
+import { constants } from 'node:os';
+
 /** The message of what was thrown, which may be anything. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -19,6 +21,44 @@ export function fileAndReason(error: unknown): string {
   const { path, dest } = (error ?? {}) as NodeJS.ErrnoException & { readonly dest?: string };
   const files = dest === undefined ? path : `${path} to ${dest}`;
   return files === undefined ? reasonOf(error) : `${files}: ${reasonOf(error)}`;
+}
+
+/** Whether it is the operating system that says what went wrong. */
+export const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined;
+
+/** Errors of the system that Node has neither codes nor words for. */
+const UNKNOWN_TO_NODE: ReadonlyMap<number | undefined, readonly [code: string, words: string]> = new Map([
+  [-constants.errno.EDQUOT, ['EDQUOT', 'disk quota exceeded']],
+  [-constants.errno.ESTALE, ['ESTALE', 'stale file handle']],
+]);
+
+/** The same error. One of the system says which file it is about, which it does not where that is open. */
+export function named(error: unknown, path: string): unknown {
+  if (!isOfSystem(error)) return error;
+  const [code, words] = UNKNOWN_TO_NODE.get(error.errno) ?? [];
+  if (words !== undefined) {
+    error.message = error.message.replaceAll(error.code!, words).replace(words, code!);
+    error.code = code;
+  }
+  if (error.path === undefined) {
+    error.path = path;
+    error.message += ` '${path}'`;
+  }
+  return error;
+}
+
+/** Does work on a file, whose name is in what the system throws then, or rejects with. */
+export function naming<T>(path: string, work: () => T): T {
+  const fail = (error: unknown): never => {
+    throw named(error, path);
+  };
+  try {
+    const result = work();
+    return result instanceof Promise ? (result.catch(fail) as T) : result;
+  } catch (error) {
+    return fail(error);
+  }
 }
 
 /** What the log says of what went wrong inside: with its stack. */

@@ -15,7 +15,7 @@ import { basename, join } from 'node:path';
 import { isThere, makeDirectory } from '../directories.ts';
 import { foundTwice } from '../inbox/damage.ts';
 import { damagesOfSegment, isSegment } from '../inbox/segments.ts';
-import { isGone, reasonOf } from '../reason.ts';
+import { isGone, naming, reasonOf } from '../reason.ts';
 import { discardedDir, holdDir, inboxDir, infoFile, isHold, LOCK_FILE, partitionDir } from '../store/file/layout.ts';
 import { openStoreInfo } from '../store/file/store-info.ts';
 import { openPartition } from '../store/partition.ts';
@@ -94,7 +94,8 @@ async function copyAll(
   const sha256: Record<string, string> = {};
   for (const path of Object.keys(files)) sha256[path] = await digestOf(join(part, path));
   const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions, files, sha256 };
-  await writeFile(join(part, MANIFEST_NAME), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+  const path = join(part, MANIFEST_NAME);
+  await naming(path, () => writeFile(path, `${JSON.stringify(manifest, null, 2)}\n`, { flush: true }));
   await syncTree(part);
   await renameForGood(part, target);
   return manifest;

@@ -5,6 +5,7 @@ import { readdirSync, renameSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { isThere, makeDirectory, syncDirectory } from '../directories.ts';
+import { isOfSystem, messageOf } from '../reason.ts';
 import { INFO_NAME, partitionDir } from '../store/file/layout.ts';
 import { readStoreInfo } from '../store/file/store-info.ts';
 import { BackupFailed } from './errors.ts';
@@ -39,7 +40,7 @@ export async function restore({ source, data, withoutLeftovers }: RestoreOptions
   try {
     readStoreInfo(source);
   } catch (error) {
-    throw new BackupFailed((error as Error).message);
+    throw isOfSystem(error) ? error : new BackupFailed(messageOf(error));
   }
   for (let slot = 0; slot < manifest.partitions; slot += 1) {
     const folder = partitionDir(source, slot);

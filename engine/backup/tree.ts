@@ -6,7 +6,7 @@ import { chmod, copyFile, open, readdir, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { isThere, makeDirectory, syncDirectory } from '../directories.ts';
 import { isUnfinished } from '../inbox/dead-letters.ts';
-import { isGone, reasonOf } from '../reason.ts';
+import { isGone, naming, reasonOf } from '../reason.ts';
 import { LOCK_FILE, LOCK_NAME } from '../store/file/layout.ts';
 import { BackupFailed } from './errors.ts';
 
@@ -92,7 +92,7 @@ export async function syncTree(folder: string): Promise<void> {
 async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r+');
   try {
-    await file.sync();
+    await naming(path, () => file.sync());
   } finally {
     await file.close();
   }

@@ -11,7 +11,7 @@ import type { Dirent } from 'node:fs';
 import { open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { isGone } from '../reason.ts';
+import { isGone, naming } from '../reason.ts';
 import {
   type CommandFile,
   causeFileName,
@@ -140,7 +140,7 @@ export class DeadLetters {
   /** Why it was given up, as written by `put`. Empty when the cause file is gone. */
   async cause(letter: DeadLetter): Promise<string> {
     try {
-      return await readFile(letter.causePath, 'utf8');
+      return await naming(letter.causePath, () => readFile(letter.causePath, 'utf8'));
     } catch (error) {
       if (isGone(error)) return '';
       throw error;
@@ -149,7 +149,7 @@ export class DeadLetters {
 
   /** The body, exactly as received. */
   body(letter: DeadLetter): Promise<Buffer> {
-    return readFile(letter.path);
+    return naming(letter.path, () => readFile(letter.path));
   }
 
   /** Writes the letters; resolves when all of them are durable, with what each adds: nothing when it was there already. */
@@ -200,8 +200,10 @@ export class DeadLetters {
     try {
       const { size, mtimeMs } = await stat(path);
       return { ...file, name, path, causePath, size, discarded: Math.round(mtimeMs) };
-    } catch {
-      return null; // removed meanwhile
+    } catch (error) {
+      // Removed meanwhile.
+      if (isGone(error)) return null;
+      throw error;
     }
   }
 }
@@ -227,8 +229,8 @@ async function replaceFile(folder: string, name: string, seq: number, content: U
   const temporary = join(folder, `${TEMPORARY}${seq}`);
   const file = await open(temporary, 'w', 0o600);
   try {
-    await file.writeFile(content);
-    await file.datasync();
+    await naming(temporary, () => file.writeFile(content));
+    await naming(temporary, () => file.datasync());
   } finally {
     await file.close();
   }

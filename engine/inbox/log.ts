@@ -8,7 +8,7 @@
 // are removed oldest first, when none of their records is needed any more: that order keeps the chain of headers complete.
 
 import { join } from 'node:path';
-import { isGone } from '../reason.ts';
+import { isGone, naming } from '../reason.ts';
 import { nothingLost, refusalFor } from './damage.ts';
 import type { Envelope } from './envelope.ts';
 import { diskFiles, type LogFile, type LogFileSystem, writeAll } from './files.ts';
@@ -101,10 +101,10 @@ async function openSegments(options: LogOptions, files: LogFileSystem): Promise<
     const spares = (await files.list(dir)).filter(isSpare).map((name) => join(dir, name));
     for (const path of [...spares, ...useless]) await files.remove(path);
     if (unbegun !== null) log?.info(`${unbegun.message}; removed: nothing tells that there was more in it`);
-    const { file, size } = segments.at(-1) ?? { file: null, size: 0 };
+    const { file, path = '', size } = segments.at(-1) ?? { file: null, size: 0 };
     if (tail !== null && file !== null) {
-      await file.truncate(size);
-      await file.datasync();
+      await naming(path, () => file.truncate(size));
+      await naming(path, () => file.datasync());
       if (damages.at(-1)?.error !== tail) log?.info(`${tail.message}; cut off: nothing tells that it was acknowledged`);
     }
   } catch (error) {
@@ -270,7 +270,7 @@ export class CommandLog implements CommandStream {
       offset += head.length + body.length;
     }
     try {
-      await writeAll(segment.file!, buffers, segment.size);
+      await naming(segment.path, () => writeAll(segment.file!, buffers, segment.size));
     } catch (error) {
       await this.#leave(segment, error as NodeJS.ErrnoException);
       return error as Error;
@@ -315,7 +315,8 @@ export class CommandLog implements CommandStream {
       file = await this.#spare.as(path, header);
       if (file === null) {
         file = await this.#openNew(path);
-        await writeAll(file, [encodeSegmentHeader(header)], 0);
+        const opened = file;
+        await naming(path, () => writeAll(opened, [encodeSegmentHeader(header)], 0));
       }
       await this.#files.syncDirectory(this.#dir);
     } catch (error) {

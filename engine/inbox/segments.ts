@@ -11,6 +11,7 @@
 // a partition that has applied what should stand there.
 
 import { join } from 'node:path';
+import { naming } from '../reason.ts';
 import { diskFiles, type LogFile, type LogFileSystem, readFully } from './files.ts';
 import { decodeSegmentHeader, type RecordHeader, SEGMENT_HEADER_SIZE, type SegmentHeader } from './record.ts';
 import { findRecord, NO_RECORD, scanSegment } from './scan.ts';
@@ -97,9 +98,14 @@ export async function readSegments(options: ReadOptions): Promise<ReadSegments> 
   const found: Found[] = [];
   try {
     const names = (await options.files.list(options.dir)).filter(isSegment).sort();
-    for (const name of names) found.push(await openSegment(join(options.dir, name), name === names.at(-1), options));
+    for (const name of names) {
+      const path = join(options.dir, name);
+      found.push(await naming(path, () => openSegment(path, name === names.at(-1), options)));
+    }
     const reader = new SegmentReader(options.seqAfter);
-    for (let i = 0; i < found.length; i++) await reader.add(found[i]!, found[i + 1] ?? null);
+    for (let i = 0; i < found.length; i++) {
+      await naming(found[i]!.path, () => reader.add(found[i]!, found[i + 1] ?? null));
+    }
     return reader.finish();
   } catch (error) {
     await closeAll(found);

@@ -3,7 +3,7 @@
 
 import { crc32 } from '../crc32.ts';
 import { readFullySync } from '../read-fully.ts';
-import { messageOf } from '../reason.ts';
+import { messageOf, named } from '../reason.ts';
 import { decodeRecordHeader } from './record.ts';
 import { type StoredBody, StreamCorrupt } from './stream.ts';
 
@@ -47,7 +47,7 @@ export class BodyReader {
       try {
         readRecord(one, record);
       } catch (error) {
-        throw new Unreadable(index, error);
+        throw new Unreadable(index, named(error, one.file.path));
       }
       bodies.push(record.subarray(one.headSize));
       at = end;

@@ -1,6 +1,6 @@
 // From arguments to an exit status: the table of subcommands, the help, and how failures are told.
 
-import { stackOf } from '../../engine/reason.ts';
+import { fileAndReason, isOfSystem, stackOf } from '../../engine/reason.ts';
 import { ConfigurationInvalid } from '../config/load.ts';
 import { suggestion } from '../config/suggest.ts';
 import { commonOptions, parseArguments } from './arguments.ts';
@@ -146,6 +146,6 @@ function tellFailure(error: unknown, terminal: Terminal): ExitStatus {
     terminal.err(`muster: ${error.message}\n`);
     return exitStatus.usage;
   }
-  terminal.err(`muster: ${stackOf(error)}\n`);
+  terminal.err(`muster: ${isOfSystem(error) ? fileAndReason(error) : stackOf(error)}\n`);
   return exitStatus.failed;
 }

@@ -11,6 +11,7 @@
 
 import { closeSync, fdatasyncSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { readFullySync } from '../../read-fully.ts';
+import { naming } from '../../reason.ts';
 
 /** What to do about a damaged file: the end of every message that tells of one. */
 export const DAMAGE_ADVICE = '`muster check` tells more; restore a backup';
@@ -127,12 +128,12 @@ export class DataFile {
   }
 
   get size(): number {
-    return fstatSync(this.#fd).size;
+    return naming(this.path, () => fstatSync(this.#fd).size);
   }
 
   /** Fills `into` from `offset`. Throws DataFileDamaged when the file ends before. */
   read(into: Buffer, offset: number): void {
-    const filled = readFullySync(this.#fd, into, offset);
+    const filled = naming(this.path, () => readFullySync(this.#fd, into, offset));
     if (filled < into.length) throw this.damaged(`it ends at ${offset + filled}, in the middle of a page`);
   }
 

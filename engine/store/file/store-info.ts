@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { join } from 'node:path';
 import { isThere, makeDirectory, syncNow } from '../../directories.ts';
 import { newKey } from '../../fingerprint.ts';
+import { naming } from '../../reason.ts';
 import { DataFileDamaged } from './data-file.ts';
 import { dataFileOf, infoFile, isPartition, isScratch, NEW_INFO_NAME, partitionDir } from './layout.ts';
 
@@ -89,7 +90,7 @@ export const partitionsWithData = (dir: string): string[] =>
 /** Reads the directory's description and looks no further. Throws when it was written by a newer version. */
 export function readStoreInfo(dir: string): StoreInfo {
   const file = infoFile(dir);
-  const info = storeInfoOf(readFileSync(file, 'utf8'));
+  const info = storeInfoOf(naming(file, () => readFileSync(file, 'utf8')));
   if (info === null)
     throw new Error(`${file} is damaged: it does not tell format and partitions; restore it from a backup`);
   if (info.format <= FORMAT_VERSION) return info;
@@ -134,7 +135,7 @@ export function markComplete(dir: string, info: StoreInfo): void {
 
 function writeInfo(dir: string, info: StoreInfo): void {
   const temporary = join(dir, NEW_INFO_NAME);
-  writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flush: true });
+  naming(temporary, () => writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flush: true }));
   renameSync(temporary, infoFile(dir));
   syncNow(dir);
 }

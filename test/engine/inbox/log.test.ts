@@ -480,6 +480,7 @@ test('log: seqs stay above the given position even when the directory was emptie
 
 for (const [code, segmentsThen] of [
   ['ENOSPC', 1],
+  ['EDQUOT', 1],
   ['EIO', 2],
 ] as const) {
   test(`log: a write that fails with ${code} refuses its group and nothing of it comes back`, async () => {
@@ -495,7 +496,7 @@ for (const [code, segmentsThen] of [
     for (const result of results) {
       assert.equal(result.status, 'rejected');
       assert.ok((result as PromiseRejectedResult).reason instanceof StreamUnavailable);
-      assert.match((result as PromiseRejectedResult).reason.message, new RegExp(code));
+      assert.match((result as PromiseRejectedResult).reason.message, new RegExp(`${code}: .* '${dir}/.*\\.commands'$`));
     }
     files.failing.clear();
     assert.equal(files.calls.get('datasync') ?? 0, segmentsThen === 1 ? 1 : 0, 'what is cut off is so for good');

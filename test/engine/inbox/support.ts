@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync } from 'node:fs';
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getSystemErrorName } from 'node:util';
 import type { Envelope } from '../../../engine/inbox/envelope.ts';
 import { diskFiles, type LogFile, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, type LogOptions, openLog } from '../../../engine/inbox/log.ts';
@@ -70,13 +72,20 @@ export interface FaultyFiles extends LogFileSystem {
   shortWrite: number;
 }
 
+/** As Node makes it, which does not know all of the system's errors. */
+function systemError(name: string, syscall: string): Error {
+  const errno = -constants.errno[name as keyof typeof constants.errno];
+  const code = getSystemErrorName(errno);
+  return Object.assign(new Error(`${code}: injected, ${syscall}`), { code, errno, syscall });
+}
+
 export function faultyFiles(): FaultyFiles {
   const failing = new Map<FileOperation, string>();
   const calls = new Map<FileOperation, number>();
   const pass = (operation: FileOperation): void => {
     calls.set(operation, (calls.get(operation) ?? 0) + 1);
     const code = failing.get(operation);
-    if (code !== undefined) throw Object.assign(new Error(`${code}: injected into ${operation}`), { code });
+    if (code !== undefined) throw systemError(code, operation);
   };
   const files: FaultyFiles = {
     ...diskFiles,

@@ -500,6 +500,18 @@ test('dead letters: of one that cannot be unpacked the reason is shown, and the 
   assert.deepEqual([reason.status, reason.err], [0, '']);
 });
 
+test('dead letters: what the system refuses is told with its file, and no letter passes for gone', async () => {
+  const data = join(folder, 'unreadable-letters');
+  openStoreInfo(data, { partitions: 1 });
+  const letters = join(data, 'discarded', 'replace_facts');
+  mkdirSync(letters, { recursive: true });
+  const loop = join(letters, '7-1796097304000_facts_5_a.json');
+  symlinkSync(loop, loop);
+  const failure = { status: 1, out: '', err: `muster: ${loop}: too many symbolic links encountered\n` };
+  for (const action of [['list'], ['show', '7']])
+    assert.deepEqual(await run(['dead-letters', '--data', data, ...action]), failure);
+});
+
 test('dead letters: in a pipe a command has the bytes that were received', async () => {
   const data = join(folder, 'no-text-letter');
   mkdirSync(data);
