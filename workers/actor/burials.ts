@@ -63,7 +63,7 @@ export class Burials {
         this.#writer.setTrouble('letters', null);
         pause = this.#times.stallMin;
       } catch (error) {
-        this.#writer.setTrouble('letters', `dead letters cannot be written: ${messageOf(error)}`);
+        this.#writer.failed('letters', error, `dead letters cannot be written: ${messageOf(error)}`);
         await this.#writer.pause(pause);
         pause = Math.min(pause * 2, this.#times.stallMax);
       }

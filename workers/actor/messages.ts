@@ -117,6 +117,8 @@ export type FromActor =
   | { readonly kind: 'discarded'; readonly slot: number; readonly letters: readonly Discarded[] }
   /** The partition cannot be written now (null: it can again). Its batch is kept and tried again. */
   | { readonly kind: 'trouble'; readonly slot: number; readonly text: string | null }
+  /** Nobody in this process can use the partition any more. */
+  | { readonly kind: 'lost'; readonly slot: number }
   | {
       readonly kind: 'swept';
       readonly id: number;

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../engine/reason.ts';
 import { DAMAGE_ADVICE } from '../../engine/store/file/data-file.ts';
-import { tellsOfDamage } from '../../engine/store/file/lmdb.ts';
+import { tellsOfDamage, tellsOfTheEnd } from '../../engine/store/file/lmdb.ts';
 import type { ActorTimes } from './actor-times.ts';
 import type { FromActor } from './messages.ts';
 import type { PartitionHost } from './partition-host.ts';
@@ -88,8 +88,9 @@ export class PartitionWriter {
         if (!isDamaged && !isSystemError(error) && this.#canWrite()) throw error;
         // A sync that failed is made up for by a flush.
         if (!isOutOfRoom(error)) this.flushSoon(0);
-        this.setTrouble(
+        this.failed(
           'write',
+          error,
           isDamaged ? `${error.message}; its file is damaged: ${DAMAGE_ADVICE}` : messageOf(error),
         );
       }
@@ -133,7 +134,7 @@ export class PartitionWriter {
       this.#post({ kind: 'flushed', slot: this.#slot, position });
     } catch (error) {
       // Nothing was lost: the log keeps the commands until a later flush succeeds.
-      this.setTrouble('flush', `flush failed: ${messageOf(error)}`);
+      this.failed('flush', error, `flush failed: ${messageOf(error)}`);
       this.flushSoon(this.#times.stallMax);
       return;
     }
@@ -144,6 +145,12 @@ export class PartitionWriter {
   get trouble(): string | null {
     const { write, flush } = this.#troubles;
     return write ?? flush;
+  }
+
+  /** `text`: what the main thread is told of the error, and also when this process can do nothing more with the partition. */
+  failed(kind: TroubleKind, error: unknown, text: string): void {
+    this.setTrouble(kind, text);
+    if (tellsOfTheEnd(error) && !this.#isStopping) this.#post({ kind: 'lost', slot: this.#slot });
   }
 
   /** The main thread is told once, and that all is well when it is. */

@@ -27,8 +27,8 @@ export interface RingOptions {
   /** A node has expired. */
   readonly onExpired?: (certname: string) => void;
   /**
-   * An actor hangs while something holds it (activity.ts) and cannot be ended: only a new process can go on. What it was doing is
-   * noted for that process. Default: throws where nobody catches, which ends the process.
+   * An actor hangs while something holds it (activity.ts) and cannot be ended, or a partition is of no use to this process any more: only a new one
+   * can go on. What an actor that hangs was doing is noted for that. Default: throws where nobody catches, which ends the process.
    */
   readonly onFatal?: (error: Error) => void;
   /** The actors start when it is fulfilled. Until then commands are taken, and wait. Default: at once. */

@@ -77,6 +77,8 @@ export class Ring implements CommandRing {
   #nextId = 1;
   readonly #trials: Trials;
   #stopping: Promise<void> | null = null;
+  /** The process is to end at once. */
+  #isEnding = false;
   #onLanded: (() => void)[] = [];
 
   constructor(options: RingOptions, parts: RingParts) {
@@ -315,6 +317,9 @@ export class Ring implements CommandRing {
       case 'trouble':
         this.#troubled(this.#slots[message.slot]!, { actor: message.text });
         break;
+      case 'lost':
+        this.#lost(message.slot);
+        break;
       case 'swept':
         this.#sweeps.finished(message);
         break;
@@ -507,9 +512,22 @@ export class Ring implements CommandRing {
 
   #stuck(actor: ActorHandle, activity: Activity, reason: string): void {
     const error = new Error(`actor ${actor.index} cannot be ended (${reason}); the process must be started again`);
-    this.#log.error(error.message);
     this.#accuse(activity);
     this.#suspects.save();
+    this.#end(error);
+  }
+
+  /** No command is to blame that the process ends, and no file. */
+  #lost(slot: number): void {
+    if (this.#isEnding) return;
+    this.#trials.close();
+    this.#marker.leave();
+    this.#end(new Error(`partition ${slot} is of no use to this process any more; the process must be started again`));
+  }
+
+  #end(error: Error): void {
+    this.#isEnding = true;
+    this.#log.error(error.message);
     const { onFatal = throwInTheOpen } = this.#options;
     onFatal(error);
   }

@@ -36,7 +36,7 @@ export class RunMarker {
     rmSync(this.#file, { force: true });
   }
 
-  /** The start was refused: nobody used the files. */
+  /** The run says nothing against the files: the start was refused, or the disk made it end. */
   leave(): void {
     clearTimeout(this.#timer);
     this.#write(this.quickEnds);

@@ -165,7 +165,6 @@ const { ENOSPC, EDQUOT } = osConstants.errno;
 const DAMAGE: ReadonlySet<unknown> = new Set([
   -30797, // MDB_PAGE_NOTFOUND
   -30796, // MDB_CORRUPTED
-  -30795, // MDB_PANIC
   -30782, // MDB_BAD_TXN: what comes after one of the others within a transaction
   -30779, // MDB_PROBLEM
 ]);
@@ -175,9 +174,15 @@ export function tellsOfDamage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return (
     DAMAGE.has((error as { code?: unknown }).code) ||
-    /^MDB_(PAGE_NOTFOUND|CORRUPTED|PANIC|BAD_TXN|PROBLEM)\b/.test(error.message)
+    /^MDB_(PAGE_NOTFOUND|CORRUPTED|BAD_TXN|PROBLEM)\b/.test(error.message)
   );
 }
+
+/**
+ * Whether LMDB lets nobody in this process use the environment any more: it could not write which state counts. The file is as sound as the disk
+ * is, and another process can use it.
+ */
+export const tellsOfTheEnd = (error: unknown): boolean => error instanceof Error && /\bMDB_PANIC\b/.test(error.message);
 
 /**
  * What a transaction on the environment in `dir` threw, in words for whoever runs the server when the system is to blame: those

@@ -585,9 +585,12 @@ test('ring: superseded commands whose batch was committed by a dying actor are c
   await ring.stop();
 });
 
-test('ring: while a partition cannot be written nothing is lost, and it goes on by itself', async (t) => {
+test('ring: while a partition cannot be written nothing is lost, and it goes on by itself unless it is of no use to this process any more', async (t) => {
   const dir = temporaryDirectory();
-  const { ring, lines } = await start(t, dir);
+  // Runs that ended soon: what is tried is noted.
+  writeFileSync(join(dir, 'running'), '2\n');
+  const fatal: Error[] = [];
+  const { ring, lines } = await start(t, dir, { onFatal: (error) => fatal.push(error) });
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const waiting = await ring.submit(submission('a'), true);
@@ -597,6 +600,17 @@ test('ring: while a partition cannot be written nothing is lost, and it goes on 
   assert.equal((await waiting.outcome)?.kind, 'processed');
   assert.equal(ring.healthy, true);
   assert.match(lines.join('\n'), /works again/);
+
+  writeFileSync(join(dir, FAULT_FILE), 'MDB_PANIC');
+  await ring.submit(submission('a'), false);
+  await until('fatal', () => fatal.length > 0);
+  assert.match(
+    fatal[0]!.message,
+    /^partition \d is of no use to this process any more; the process must be started again$/,
+  );
+  // Neither a file nor a command is to blame.
+  assert.equal(readFileSync(join(dir, 'running'), 'utf8'), '2\n');
+  assert.equal(existsSync(join(dir, 'inbox', 'suspects.json')), false);
 });
 
 test('ring: where a batch has no room, what fits of it is applied', async (t) => {
