@@ -8,6 +8,10 @@ const STEPS_PER_LOOK = 500_000;
 /** So many texts are left to the JavaScript engine between two looks, where it may take some milliseconds for one. */
 const TEXTS_PER_LOOK = 16;
 
+/** Reading or compiling a pattern takes so many steps a character, and as many as so many characters at least. */
+const STEPS_A_CHARACTER = 200;
+const CHARACTERS_MIN = 10;
+
 /** Steps that are left to a query, shared by all its patterns. */
 export class StepBudget {
   readonly #look: () => void;
@@ -35,6 +39,11 @@ export class StepBudget {
       this.#steps = STEPS_PER_LOOK;
       this.#look();
     }
+  }
+
+  /** A pattern is about to be read or compiled, which is done without a pause. Throws like `spend`. */
+  reads(pattern: string): void {
+    this.spend(Math.max(pattern.length, CHARACTERS_MIN) * STEPS_A_CHARACTER);
   }
 
   /** A text is decided by an engine that counts no steps, with a bound on what that takes. */

@@ -38,6 +38,9 @@ interface MatcherOptions {
 /** How code that needs patterns gets its matchers. */
 export type CompileRegex = (pattern: string) => Matcher;
 
+/** How code that refuses wrong patterns does so: `checkRegex`, or with a bound on what it takes. */
+export type CheckRegex = (pattern: string) => void;
+
 /** Characters of a pattern; PostgreSQL refuses those of some hundred thousand. */
 const PATTERN_MAX = 100_000;
 

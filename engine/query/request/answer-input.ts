@@ -51,7 +51,7 @@ export const notFound = (kind: string, id: string): QueryHead =>
   jsonHead(404, prettyJson({ error: `No information is known about ${kind} ${id}` }));
 
 /** What parameters and settings say of how a query is resolved. */
-export function resolveOptions(params: QueryParams, settings: QuerySettings): ResolveOptions {
+export function resolveOptions({ params, settings, ctx }: AnswerInput): ResolveOptions {
   return {
     orderBy: params.orderBy,
     limit: params.limit,
@@ -63,6 +63,7 @@ export function resolveOptions(params: QueryParams, settings: QuerySettings): Re
     edition: settings.edition,
     vocabulary: settings.vocabulary,
     depthMax: settings.queryDepthMax,
+    checkRegex: ctx.checkRegex,
   };
 }
 
@@ -71,14 +72,14 @@ export const UNPAGED = { orderBy: null, limit: null, offset: null } as const;
 
 /** The rows of a query that an answer is made of: all of them in no order, unless `options` say otherwise. */
 export function* rowsOf(
-  { params, settings, ctx }: AnswerInput,
+  input: AnswerInput,
   entity: EntityName,
   query: JsonValue,
   options: EntityOptions & ExecuteOptions = {},
 ): Work<readonly string[]> {
-  const tree = resolveEntity(entity, query, { ...resolveOptions(params, settings), ...UNPAGED, ...options });
+  const tree = resolveEntity(entity, query, { ...resolveOptions(input), ...UNPAGED, ...options });
   const found = new RowList();
-  yield* execute(tree, ctx, found, options);
+  yield* execute(tree, input.ctx, found, options);
   return found.rows;
 }
 

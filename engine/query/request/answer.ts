@@ -71,8 +71,8 @@ export function answer(input: AnswerInput): Answer | QueryHead {
 // ---- lists ----
 
 function rootAnswer(input: AnswerInput): Answer | QueryHead {
-  const { params, settings } = input;
-  const options = resolveOptions(params, settings);
+  const { params } = input;
+  const options = resolveOptions(input);
   const tree = readable(params, () => resolveRoot(params.query, { ...options, astOnly: params.astOnly }));
   if (params.astOnly) return astAnswer(input, tree);
   return listAnswer(input, tree, tree.entity === 'fact_names' ? 'names' : 'objects');
@@ -88,14 +88,14 @@ function readable<T>({ isPql }: QueryParams, resolve: () => T): T {
 }
 
 function entityTree(input: AnswerInput, rows: Pick<RouteAnswer & { kind: 'rows' }, 'entity' | 'filters'>): QueryTree {
-  const { params, settings, path } = input;
+  const { params, path } = input;
   const active = params.query === null || !mentionsNodeState(params.query);
   const routeFilters: JsonValue[] = [];
   for (const filter of rows.filters) {
     if (filter !== 'active') routeFilters.push(routeFilter(filter, path));
     else if (active) routeFilters.push(ACTIVE_FILTER);
   }
-  const options: EntityOptions = { ...resolveOptions(params, settings), routeFilters };
+  const options: EntityOptions = { ...resolveOptions(input), routeFilters };
   return resolveEntity(rows.entity, params.query, options);
 }
 
@@ -142,10 +142,11 @@ function* explained(
 // ---- one thing ----
 
 function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single' }): Answer {
-  const { ctx, params, settings, path } = input;
+  const { ctx, params, path } = input;
   const id = path[single.param] ?? '';
   const tree = resolveEntity(single.entity, ['=', single.field, id], {
-    ...resolveOptions({ ...params, ...UNPAGED }, settings),
+    ...resolveOptions(input),
+    ...UNPAGED,
     includePackageInventory: false,
   });
   if (params.explain) {
@@ -174,16 +175,16 @@ function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'repor
 // ---- counts ----
 
 function* eventCountsAnswer(input: AnswerInput): Answer {
-  const { ctx, params, settings } = input;
-  const tree = resolveEventCounts(countsOf(params), resolveOptions(params, settings));
+  const { ctx, params } = input;
+  const tree = resolveEventCounts(countsOf(params), resolveOptions(input));
   if (params.explain)
     return yield* explainAnswer(input, (sink, options) => executeEventCounts(tree, ctx, sink, options));
   return yield* listed(input, 'objects', (body) => executeEventCounts(tree, ctx, body, totalTo(input)));
 }
 
 function* aggregateAnswer(input: AnswerInput): Answer {
-  const { ctx, params, settings } = input;
-  const trees = resolveAggregateEventCounts(countsOf(params), resolveOptions(params, settings));
+  const { ctx, params } = input;
+  const trees = resolveAggregateEventCounts(countsOf(params), resolveOptions(input));
   return yield* listed(input, 'objects', (body) => executeAggregate(trees, ctx, body));
 }
 

@@ -6,7 +6,7 @@ import { isAtom, javaClass, textOf } from '../../clojure.ts';
 import { isArray, isInteger, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
 import { matchPattern } from '../paths.ts';
-import { checkRegex } from '../regex/regex.ts';
+import type { CheckRegex } from '../regex/regex.ts';
 import type { CompareOp } from '../tree.ts';
 import { relationBetween } from './entities.ts';
 import { valueText } from './limits.ts';
@@ -31,6 +31,10 @@ import {
 import { type ComparisonOp, isComparison, isGroupBy, isInequality, isTruthy, normalOperator } from './operators.ts';
 import { hasMatch, parseField, tryParseField } from './path.ts';
 import { fieldNamed, innerScopeOf, isSelect, type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
+
+interface ExpandOptions extends ScopeOptions {
+  readonly checkRegex: CheckRegex;
+}
 
 export type Clause =
   /** A condition that is removed from its parent (`type any`, `node_state any`). */
@@ -73,7 +77,7 @@ const FALSE: Clause = { kind: 'const', value: false };
 export const NO_CLAUSE: Clause = ELIDED;
 
 /** Throws the first error in the order in which PuppetDB finds them: children before parents, left to right. */
-export function expand(scope: Scope, node: JsonValue, options: ScopeOptions): Clause {
+export function expand(scope: Scope, node: JsonValue, options: ExpandOptions): Clause {
   if (!isArray(node) || node.length === 0) return UNKNOWN;
   const op = normalOperator(node[0]);
   switch (op) {
@@ -129,7 +133,7 @@ function checkTerm(node: JsonValue): void {
   if (isEmpty) throw emptyClause();
 }
 
-function expandLogic(scope: Scope, op: 'and' | 'or', node: readonly JsonValue[], options: ScopeOptions): Clause {
+function expandLogic(scope: Scope, op: 'and' | 'or', node: readonly JsonValue[], options: ExpandOptions): Clause {
   const args: Clause[] = [];
   for (let index = 1; index < node.length; index += 1) {
     const arg = expand(scope, node[index] as JsonValue, options);
@@ -153,7 +157,7 @@ export function isOddValue(value: JsonValue): boolean {
   return isObject(value);
 }
 
-function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonValue[], options: ScopeOptions): Clause {
+function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonValue[], options: ExpandOptions): Clause {
   checkLists(node);
   const field = node[1] as JsonValue;
   const value = node[2] as JsonValue;
@@ -167,14 +171,14 @@ function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonVal
   if (field === 'tag') return tagComparison(scope, op, value);
   if (op === '~>') return plainComparison(scope, op, field, value);
   const path = parseField(field);
-  if (path.top === 'trusted') return dottedComparison(op, `facts.${field}`, value);
-  if (path.top === 'facts' && (path.parts.length > 0 || op === '=')) return dottedComparison(op, field, value);
+  if (path.top === 'trusted') return dottedComparison(op, `facts.${field}`, value, options);
+  if (path.top === 'facts' && (path.parts.length > 0 || op === '=')) return dottedComparison(op, field, value, options);
   if (op === '=' && value === null) return { kind: 'null', field, isNull: true };
-  if (path.parts.length > 0) return dottedComparison(op, field, value);
+  if (path.parts.length > 0) return dottedComparison(op, field, value, options);
   return plainComparison(scope, op, field, value);
 }
 
-function dottedComparison(op: ComparisonOp, field: string, value: JsonValue): Clause {
+function dottedComparison(op: ComparisonOp, field: string, value: JsonValue, { checkRegex }: ExpandOptions): Clause {
   const { top, parts } = parseField(field);
   // PuppetDB asks its database at once what `match()` stands for.
   if (hasMatch(parts)) {
@@ -213,7 +217,7 @@ function expandListField(
   op: ComparisonOp,
   field: readonly JsonValue[],
   value: JsonValue,
-  options: ScopeOptions,
+  options: ExpandOptions,
 ): Clause {
   if (op === '~>') throw noPathRegex(field);
   const isShaped = isPairOfTexts(field) && !isOddValue(value);
@@ -258,12 +262,12 @@ function inInventory(
   column: string,
   fact: string,
   condition: (field: string) => Clause,
-  options: ScopeOptions,
+  options: ExpandOptions,
 ): Clause {
   return { kind: 'in', fields: [column], source: inventorySource(column, condition(`facts.${fact}`), options) };
 }
 
-const inventorySource = (column: string, filter: Clause, options: ScopeOptions): Source => ({
+const inventorySource = (column: string, filter: Clause, options: ExpandOptions): Source => ({
   scope: innerScopeOf('inventory', options),
   columns: [column],
   filter,
@@ -279,7 +283,7 @@ function expandNull(field: JsonValue, flag: JsonValue): Clause {
 
 // ---- in and subquery ----
 
-function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: ScopeOptions): Clause {
+function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: ExpandOptions): Clause {
   const isList = isArray(source) && source[0] === 'array';
   if (isList) {
     checkLists(source);
@@ -309,7 +313,7 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
 const valueClass = (value: JsonValue): string =>
   value === null || typeof value === 'string' ? typeof value : javaClass(value);
 
-function factInArray(fact: JsonValue, values: JsonValue, options: ScopeOptions): Clause {
+function factInArray(fact: JsonValue, values: JsonValue, options: ExpandOptions): Clause {
   if (isArray(values) && new Set(values.map(valueClass)).size !== 1) throw arrayOfOneType();
   const scope = innerScopeOf('facts', options);
   const isNamed = expand(scope, ['=', 'name', fact], options);
@@ -321,7 +325,7 @@ function factInArray(fact: JsonValue, values: JsonValue, options: ScopeOptions):
  * The right side of an `in`; null for what is no query at all. `no-columns` are queries, and conditions, that have rows but name no columns
  * of them: the check of the whole query's shape (`addReportTypes`) tells of those.
  */
-function expandSource(source: JsonValue, options: ScopeOptions, outer: Scope): Source | 'no-columns' | null {
+function expandSource(source: JsonValue, options: ExpandOptions, outer: Scope): Source | 'no-columns' | null {
   if (!isArray(source)) return null;
   const op = normalOperator(source[0]);
   if (op === 'extract') return expandExtract(source, options, outer);
@@ -331,7 +335,7 @@ function expandSource(source: JsonValue, options: ScopeOptions, outer: Scope): S
 
 function expandExtract(
   source: readonly JsonValue[],
-  options: ScopeOptions,
+  options: ExpandOptions,
   outer: Scope,
 ): Source | 'no-columns' | null {
   const columns = source[1] as JsonValue;
@@ -348,7 +352,7 @@ function expandExtract(
   return isKnown ? 'no-columns' : null;
 }
 
-function expandFrom(source: readonly JsonValue[], options: ScopeOptions): Source | 'no-columns' | null {
+function expandFrom(source: readonly JsonValue[], options: ExpandOptions): Source | 'no-columns' | null {
   const body = source[2];
   if (body === undefined) return null;
   const scope = scopeOfSelect(`select_${textOf(source[1] as JsonValue)}`, options);
@@ -368,7 +372,7 @@ const columnList = (columns: JsonValue): readonly JsonValue[] => (isArray(column
  * `["extract", "certname", ["select_facts", ["and", ["=", "name", N], [op, "value", V]]]]` is answered from the inventory
  * if the column is a plain text: rule R1 of spec/query.md 3.13, which changes what the condition means.
  */
-function rewriteFacts(columns: JsonValue, source: Source, options: ScopeOptions): Source {
+function rewriteFacts(columns: JsonValue, source: Source, options: ExpandOptions): Source {
   if (source.scope.entity?.name !== 'facts' || (columns !== 'certname' && columns !== 'environment')) return source;
   const { filter } = source;
   if (filter.kind !== 'and' || filter.args.length !== 2) return source;
@@ -392,7 +396,7 @@ function onInventory(field: string, condition: Clause): Clause | null {
   return null;
 }
 
-function expandSubquery(scope: Scope, entity: JsonValue, filter: JsonValue, options: ScopeOptions): Clause {
+function expandSubquery(scope: Scope, entity: JsonValue, filter: JsonValue, options: ExpandOptions): Clause {
   const name = textOf(entity);
   const inner = scopeOfSelect(`select_${name}`, options);
   const clause = expand(inner, filter, options);

@@ -4,7 +4,6 @@
 import { printAlone, printClojure, textOf } from '../../clojure.ts';
 import { doubleOfNumber, type Float, isArray, isNumber, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
-import { checkRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Clause, expand, pairOf } from './clause.ts';
 import { comparisonOf, deferred, type FilterContext, filterOf, matchesNull, timeOf } from './filter.ts';
@@ -115,7 +114,7 @@ function term(kind: Kind, node: JsonValue, context: FilterContext): Filter {
     case '>':
     case '<=':
     case '>=':
-      if (kind === 'event') return deferred(context, () => eventComparison(op, args), UNKNOWN);
+      if (kind === 'event') return deferred(context, () => eventComparison(op, args, context), UNKNOWN);
       if (op === '=' || op === '~') {
         return kind === 'fact' ? factComparison(op, args, context) : resourceComparison(op, args, context);
       }
@@ -134,12 +133,12 @@ const eventName = (field: JsonValue): JsonValue => (typeof field === 'string' ? 
 const notAnEventField = (field: JsonValue): Error =>
   badQuery(`'${printAlone(eventName(field))}' is not a queryable object for version 4 of the resource events API`);
 
-function eventComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[]): Filter {
+function eventComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[], context: FilterContext): Filter {
   if (args.length !== 2) throw twoArguments(op, args.length);
   const [field, value] = args as [JsonValue, JsonValue];
   if (op === '=' || op === '~') {
     const name = textOf(eventName(field));
-    return op === '=' ? eventEquality(name, field, value) : eventRegex(name, field, value);
+    return op === '=' ? eventEquality(name, field, value) : eventRegex(name, field, value, context);
   }
   if (typeof field !== 'string' || !TIMES.has(field)) {
     throw badQuery(`${op} operator does not support object '${printAlone(field)}' for resource events`);
@@ -163,7 +162,7 @@ function eventEquality(name: string, field: JsonValue, value: JsonValue): Filter
   return { kind: 'eq', field: name, value: value as string, nullSafe: nullable };
 }
 
-function eventRegex(name: string, field: JsonValue, value: JsonValue): Filter {
+function eventRegex(name: string, field: JsonValue, value: JsonValue, { checkRegex }: FilterContext): Filter {
   const nullable = NULLABLE.has(name);
   if ((!nullable && !NOT_NULL.has(name)) || NO_REGEX.has(name)) throw notAnEventField(field);
   const column = fieldNamed(scopeOf('events'), name);
@@ -243,7 +242,7 @@ const isState = (field: JsonValue): boolean => pairOf(field, 'node') === 'active
 /** States of nodes and parameters, which are named by lists, mean what they mean everywhere. */
 function listComparison(kind: Kind, field: JsonValue, value: JsonValue, context: FilterContext): Filter {
   const scope = SCOPES[kind]();
-  return filterOf(scope, expand(scope, ['=', field, value], {}), context) ?? UNKNOWN;
+  return filterOf(scope, expand(scope, ['=', field, value], { checkRegex: context.checkRegex }), context) ?? UNKNOWN;
 }
 
 /** A comparison with what is stored: no value stands for anything else, and nothing is equal to null. */

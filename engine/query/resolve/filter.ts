@@ -8,7 +8,7 @@ import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../
 import { parseLenient } from '../../time.ts';
 import { badQuery, type Defer, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 import { encodedPattern, encodePath } from '../paths.ts';
-import { checkRegex } from '../regex/regex.ts';
+import type { CheckRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter, PathPart } from '../tree.ts';
 import type { Clause } from './clause.ts';
 import {
@@ -36,6 +36,7 @@ import { checkSource, resolveSource } from './subquery.ts';
 export interface FilterContext {
   /** What is told only when everything else has been checked. */
   readonly refusal: Refusal;
+  readonly checkRegex: CheckRegex;
 }
 
 /** The one of each kind that is told. */
@@ -131,8 +132,8 @@ function begun(scope: Scope, clause: Clause, context: FilterContext): () => Filt
 
 /** What is told only later is told in the order of the query. */
 function condition(scope: Scope, clause: Condition, context: FilterContext): () => Filter {
-  const own: FilterContext = { refusal: { late: null, store: null } };
-  const filter = deferred(own, () => conditionOf(scope, clause), UNKNOWN);
+  const own: FilterContext = { refusal: { late: null, store: null }, checkRegex: context.checkRegex };
+  const filter = deferred(own, () => conditionOf(scope, clause, own), UNKNOWN);
   return () => {
     tell(context.refusal, own.refusal);
     return filter;
@@ -150,7 +151,7 @@ function logicArgs(scope: Scope, args: readonly Clause[], context: FilterContext
 }
 
 /** A clause that has no logic in it. */
-function conditionOf(scope: Scope, clause: Condition): Filter {
+function conditionOf(scope: Scope, clause: Condition, context: FilterContext): Filter {
   switch (clause.kind) {
     case 'const':
       return { kind: 'const', value: clause.value };
@@ -158,8 +159,8 @@ function conditionOf(scope: Scope, clause: Condition): Filter {
       throw clause.error;
     case 'compare':
       if (clause.op === '=') return equality(scope, clause.field, clause.value);
-      if (clause.op === '~') return regex(scope, clause.field, clause.value);
-      if (clause.op === '~>') return pathRegex(scope, clause.field, clause.value);
+      if (clause.op === '~') return regex(scope, clause.field, clause.value, context);
+      if (clause.op === '~>') return pathRegex(scope, clause.field, clause.value, context);
       return inequality(scope, clause.op, clause.field, clause.value);
     case 'null':
       return nullTest(scope, clause.field, clause.isNull);
@@ -173,8 +174,8 @@ function conditionOf(scope: Scope, clause: Condition): Filter {
       if (clause.name === null) return FALSE;
       if (typeof clause.name !== 'string') throw storageMismatch(PARAMETER_NAME, clause.op, clause.name);
       if (clause.op === '~') {
-        checkRegex(clause.name);
-        checkRegex(clause.text);
+        context.checkRegex(clause.name);
+        context.checkRegex(clause.text);
       }
       return { kind: 'parameter', op: clause.op, name: clause.name, text: clause.text };
     case 'node-state':
@@ -338,7 +339,7 @@ function inTrusted(filter: Extract<Filter, { kind: 'json' }>): Filter {
 
 // ---- regular expressions ----
 
-function regex(scope: Scope, name: string, value: JsonValue): Filter {
+function regex(scope: Scope, name: string, value: JsonValue, { checkRegex }: FilterContext): Filter {
   const { field, document: doc, dotted } = target(scope, name);
   if (doc && (dotted || doc.parts.length > 0)) {
     checkMatch(doc.parts, field);
@@ -363,7 +364,7 @@ export function matchesNull(field: Field): Filter {
   return { kind: 'and', args: [UNKNOWN, not({ kind: 'null', field: field.name })] };
 }
 
-function pathRegex(scope: Scope, name: string, value: JsonValue): Filter {
+function pathRegex(scope: Scope, name: string, value: JsonValue, { checkRegex }: FilterContext): Filter {
   const field = fieldNamed(scope, name) as Field;
   if (value === null) return FALSE;
   const pattern = pathOf(field, value);

@@ -7,6 +7,7 @@ import { type EntityName, findEntity } from '../../../schemas/entities.ts';
 import { isAtom } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
+import { type CheckRegex, checkRegex } from '../regex/regex.ts';
 import { countFields, type EventCountsTree, type QueryTree } from '../tree.ts';
 import { type BodyOptions, resolveBody } from './body.ts';
 import { expand } from './clause.ts';
@@ -52,6 +53,8 @@ export interface ResolveOptions {
   readonly vocabulary?: 'neutral' | 'puppetdb' | undefined;
   /** Levels of nesting a query may have; absent: any. */
   readonly depthMax?: number | undefined;
+  /** Absent: the one without a bound. */
+  readonly checkRegex?: CheckRegex | undefined;
 }
 
 export interface RootOptions extends ResolveOptions {
@@ -72,6 +75,7 @@ function bodyOptions(options: RootOptions): BodyOptions {
     edition: options.edition ?? 'community',
     addAgentReportFilter: options.addAgentReportFilter !== false,
     refusal: { late: null, store: null },
+    checkRegex: options.checkRegex ?? checkRegex,
     astOnly: options.astOnly === true,
   };
 }

@@ -7,7 +7,7 @@ import type { Partition } from '../../../store/partition.ts';
 import type { View } from '../../../store/view.ts';
 import { QueryError } from '../../errors.ts';
 import { budgetOf, type StepBudget } from '../../regex/budget.ts';
-import { type CompileRegex, compileRegex, type Matcher } from '../../regex/regex.ts';
+import { type CheckRegex, type CompileRegex, checkRegex, compileRegex, type Matcher } from '../../regex/regex.ts';
 import type { Filter } from '../../tree.ts';
 import type { ValueSet } from '../filter/value-set.ts';
 import { KEEPING, type Keeping, type Room } from '../row/room.ts';
@@ -104,12 +104,17 @@ export class ExecContext {
   readonly regex: CompileRegex = (pattern) => {
     let matcher = this.#matchers.get(pattern);
     if (matcher === undefined) {
-      // Very many take their time.
-      this.#lookAtRow();
+      this.#regexBudget.reads(pattern);
       matcher = compileRegex(pattern, { budget: this.#regexBudget });
       this.#matchers.set(pattern, matcher);
     }
     return matcher;
+  };
+
+  /** Throws QueryError for a pattern that no matcher can be made of. That counts against the query's budget, too. */
+  readonly checkRegex: CheckRegex = (pattern) => {
+    this.#regexBudget.reads(pattern);
+    checkRegex(pattern);
   };
 
   /** Checks deadline and cancellation; true when the slice is used up and the caller should yield. */
@@ -125,11 +130,6 @@ export class ExecContext {
   #look(): void {
     const left = this.#rowsLeft;
     this.#rowsLeft = this.tick() ? 0 : left;
-  }
-
-  /** The same for work that is as much as a row. */
-  #lookAtRow(): void {
-    if (this.tickRow()) this.#rowsLeft = 0;
   }
 
   /** The same for every row of many: looks at the clock once in so many rows. */

@@ -104,6 +104,12 @@ describe('regex: budget of a query', () => {
       assert.doesNotMatch(generous.text, /regex-budget/);
     });
   }
+  it('is used to read patterns, too, whatever they are matched with', () => {
+    const asked = { query: { query: `nodes{ certname = "x" and certname ~ "${'x'.repeat(300)}" }` } };
+    const { head, text } = ask(fleet, { ...asked, settings: { regexBudget: 1 } });
+    assert.deepEqual([head.status, /regex-budget/.test(text)], [400, true], text);
+    assert.equal(ask(fleet, { ...asked, settings: { regexBudget: 4 } }).head.status, 200);
+  });
   it('is each query’s own', () => {
     const query = 'facts{ value ~ "^(a)\\\\1" }';
     for (let i = 0; i < 200; i++) {

@@ -86,4 +86,10 @@ describe('turns: a query looks up every so many rows', () => {
       assert.ok(looks >= Math.floor(rows / ROWS_A_LOOK) - 1, `${looks} looks at ${rows} rows`);
     });
   }
+
+  it('and every so many characters of regular expressions, where they are checked and where they are compiled', () => {
+    const patterns = numbers(20).map((n) => ['~', 'title', `${n}[ab]${'x'.repeat(3000)}`]);
+    const looks = looksOf({ path: '/resources', query: query(['and', ['=', 'certname', 'x'], ['or', ...patterns]]) });
+    assert.ok(looks >= 40, `${looks} looks`);
+  });
 });
