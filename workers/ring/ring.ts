@@ -79,6 +79,7 @@ export class Ring implements CommandRing {
   #stopping: Promise<void> | null = null;
   /** The process is to end at once. */
   #isEnding = false;
+  #hasToldFlights = false;
   #onLanded: (() => void)[] = [];
 
   constructor(options: RingOptions, parts: RingParts) {
@@ -535,6 +536,7 @@ export class Ring implements CommandRing {
   #checkActors(): void {
     const now = performance.now();
     for (const actor of this.#actors) actor.checkHang(now);
+    if (this.#stopping !== null) this.#tellFlights();
     if (now < this.#openBy) return;
     for (const slot of this.#slots) {
       if (!slot.opening) continue;
@@ -542,6 +544,14 @@ export class Ring implements CommandRing {
       this.#log.error(`partition ${slot.slot} is still not open`);
     }
     this.#letHeld();
+  }
+
+  /** A stop that may not come to its end says once what it waits for. */
+  #tellFlights(): void {
+    if (this.#hasToldFlights) return;
+    this.#hasToldFlights = true;
+    const flying = this.#slots.filter(isFlying).map(({ slot, flight }) => `${flight!.id} of partition ${slot}`);
+    this.#log.warn(`the stop waits for batch ${flying.join(', ')}`);
   }
 
   /** Ends an actor thread as a crash would, except that no command is suspected of it. For tests and fault drills. */
@@ -594,10 +604,9 @@ export class Ring implements CommandRing {
 
   /** Resolves when no batch is at an actor. A partition that cannot be written gives its batch up when its actor stops. */
   #allLanded(): Promise<void> {
-    const flying = (): boolean => this.#slots.some((slot) => slot.flight !== null && troubleOf(slot) === null);
     return new Promise((resolve) => {
       const check = (): void => {
-        if (flying()) return;
+        if (this.#slots.some(isFlying)) return;
         this.#onLanded = [];
         resolve();
       };
@@ -612,6 +621,9 @@ const throwInTheOpen = (error: Error): void => {
     throw error;
   });
 };
+
+/** Whether a batch is at its actor, and nothing is known that keeps it there. */
+const isFlying = (slot: Slot): boolean => slot.flight !== null && troubleOf(slot) === null;
 
 /** Whether commands of the log that are feared go next there, and nothing is known to be wrong with the partition. */
 const hasFeared = (slot: Slot): boolean =>

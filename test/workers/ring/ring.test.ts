@@ -718,6 +718,8 @@ test('ring: an actor that hangs is ended and its command given up in the end, an
   await new Promise(setImmediate);
   await ring.stop();
   assert.equal(ended(), before + 1);
+  const told = lines.filter((line) => /^warn the stop waits for batch \d+ of partition \d$/.test(line));
+  assert.equal(told.length, 1, lines.join('\n'));
 });
 
 test('ring: a stop that begins before a partition is known to be stalled comes to its end', async (t) => {
