@@ -161,7 +161,7 @@ function checkFiles(settings: Settings, report: Report): boolean {
       readFileSync(path);
     } catch (error) {
       isReadable = false;
-      report(key, `${settingRows[key].name}: cannot be read: ${reasonOf(error)}`);
+      report(key, `${settingRows[key].name}: ${path} cannot be read: ${reasonOf(error)}`);
       continue;
     }
     if (key === 'allowlist') checkAllowlist(path, report);

@@ -422,7 +422,7 @@ describe('problems', () => {
       /^bad\/d\.conf:1: authorization: rule 'x': sort-order/,
       /^bad\/a\.ini:4: The "database" resource-events-ttl must not be longer than report-ttl/,
       /^bad\/b\.ini:5: HTTPS needs ssl-cert, ssl-key and ssl-ca-cert; ssl-key and ssl-ca-cert are missing/,
-      /^bad\/b\.ini:5: ssl-cert: cannot be read/,
+      /^bad\/b\.ini:5: ssl-cert: \/nowhere\/cert\.pem cannot be read/,
       /^--log-levels: log-levels: "htp" is none of .*; did you mean `http`\?/,
     ];
     for (const pattern of expected) {
@@ -492,7 +492,7 @@ describe('problems', () => {
 
   test('what is no file is not read', () => {
     assert.deepEqual(problemsOf({ flags: { 'certificate-allowlist': '/dev/null' } }), [
-      '--certificate-allowlist: certificate-allowlist: cannot be read: it is no regular file',
+      '--certificate-allowlist: certificate-allowlist: /dev/null cannot be read: it is no regular file',
     ]);
   });
 
