@@ -143,7 +143,7 @@ export const settingRows = {
     name: 'http',
     type: 'boolean',
     default: 'true',
-    doc: 'Whether there is a cleartext listener. As a flag also HOST:PORT, which sets http-host and http-port.',
+    doc: 'Whether there is a cleartext listener, or its HOST:PORT, which sets host and port.',
   },
   httpsHost: {
     section: 'jetty',
@@ -161,7 +161,7 @@ export const settingRows = {
     default: '8081',
     min: 0,
     max: 65_535,
-    doc: 'Port of the HTTPS listener. There is one when ssl-cert, ssl-key and ssl-ca-cert are given.',
+    doc: 'Port of the HTTPS listener. There is one when ssl-cert, ssl-key and ssl-ca-cert are given. HOST:PORT in `--https` or `MUSTER_HTTPS` sets ssl-host, too.',
   },
   sslCert: {
     section: 'jetty',
