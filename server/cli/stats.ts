@@ -64,7 +64,8 @@ export const command: CliCommand = {
   name: 'stats',
   usage: '[OPTIONS]',
   options: {
-    json: { type: 'switch', doc: 'JSON, also on a terminal.' },
+    json: { type: 'switch', excludes: 'table', doc: 'JSON, also on a terminal.' },
+    table: { type: 'switch', excludes: 'full', doc: 'A table, also in a pipe.' },
     full: { type: 'switch', doc: 'All statistics of the store (may take long on a large one), as JSON.' },
     ...clientOptions,
   },
@@ -74,6 +75,7 @@ export const command: CliCommand = {
     'are those of /metrics/v2, so the server has to let you read them.',
   examples: [
     ['muster stats', 'A short table.'],
+    ['watch muster stats --table', 'The same, every two seconds.'],
     ['muster stats --full > stats.json', 'Everything, for a support case or a comparison.'],
   ],
   run: async (args, terminal) => {

@@ -277,7 +277,9 @@ test('muster stats tells by its status, too, whether the server works', async ()
       return url.startsWith('/metrics') ? '[]' : '{"version":"1"}';
     });
     const { status, out } = await run(['stats', '--url', server.url]);
+    const table = await run(['stats', '--table', '--url', server.url]);
     await server.close();
+    assert.match(table.out, code === 200 ? /^running\n\nactive nodes +-\n/ : /^not running\n\n/);
     assert.deepEqual([status, JSON.parse(out).running], code === 200 ? [0, true] : [1, false]);
   }
 });
