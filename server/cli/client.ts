@@ -80,11 +80,10 @@ export class Client {
   async send(request: ClientRequest): Promise<IncomingMessage> {
     const { body } = request;
     const send = this.url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const path = `${this.url.pathname.replace(/\/$/, '')}${request.path}`;
     const headers = { accept: 'application/json', 'user-agent': this.#userAgent, ...request.headers };
     // A connection of its own: one that was kept could be closed by the server just now.
     const options = { method: request.method, headers, agent: false as const, ...this.#tls };
-    const outgoing = send(new URL(path, this.url), options);
+    const outgoing = send(new URL(this.#pathOf(request), this.url), options);
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on('response', resolve);
       outgoing.on('error', (error) => reject(this.#unreachable(error)));
@@ -100,7 +99,7 @@ export class Client {
     const answer = await this.send(request);
     const status = answer.statusCode ?? 0;
     if (status >= 200 && status < 300) return answer;
-    throw new Refusal(status, `${pathOf(request)}: ${status} ${printableLines(await refusalText(answer))}`);
+    throw new Refusal(status, `${this.#told(request)}: ${status} ${printableLines(await refusalText(answer))}`);
   }
 
   async askText(request: ClientRequest): Promise<string> {
@@ -112,7 +111,7 @@ export class Client {
     const text = await this.askText(request);
     const refusal = (what: string): Refusal => {
       const whose = `is ${this.url.origin} the address of a PuppetDB or Muster?`;
-      return new Refusal(200, `the answer to ${pathOf(request)} ${what}; ${whose}`);
+      return new Refusal(200, `the answer to ${this.#told(request)} ${what}; ${whose}`);
     };
     let answer: unknown;
     try {
@@ -122,6 +121,16 @@ export class Client {
     }
     if (!hasForm(answer)) throw refusal('is JSON of another form');
     return answer;
+  }
+
+  /** Behind the path that the server's address may have. */
+  #pathOf({ path }: ClientRequest): string {
+    return `${this.url.pathname.replace(/\/$/, '')}${path}`;
+  }
+
+  /** Without the query string, which may be long. */
+  #told(request: ClientRequest): string {
+    return this.#pathOf(request).split('?')[0]!;
   }
 
   #unreachable(error: NodeJS.ErrnoException): CliFailure {
@@ -138,9 +147,9 @@ export class Client {
     if (this.#tls.ca === undefined && OF_UNKNOWN_AUTHORITY.has(code)) {
       return '; give the authority of its certificate as --ca or $MUSTER_CA';
     }
-    if (this.url.protocol === 'http:' && code === 'ECONNRESET')
-      return '; if it speaks HTTPS, its URL begins with https://';
-    return '';
+    if (code !== 'ECONNRESET') return '';
+    if (this.url.protocol === 'http:') return '; if it speaks HTTPS, its URL begins with https://';
+    return this.#tls.cert === undefined ? '' : '; if it refused the client certificate, its log (area tls) says why';
   }
 }
 
@@ -148,9 +157,6 @@ export class Client {
 export const isList = (answer: unknown): answer is readonly unknown[] => Array.isArray(answer);
 export const isMap = (answer: unknown): answer is Readonly<Record<string, unknown>> =>
   typeof answer === 'object' && answer !== null && !isList(answer);
-
-/** Without the query string, which may be long. */
-const pathOf = ({ path }: ClientRequest): string => path.split('?')[0]!;
 
 /** In one line. Of an answer that is no TLS OpenSSL tells where in its code it noticed. */
 function whyOf(error: NodeJS.ErrnoException): string {

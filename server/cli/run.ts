@@ -146,6 +146,13 @@ function tellFailure(error: unknown, terminal: Terminal): ExitStatus {
     terminal.err(`muster: ${error.message}\n`);
     return exitStatus.usage;
   }
-  terminal.err(`muster: ${isOfSystem(error) ? fileAndReason(error) : stackOf(error)}\n`);
+  terminal.err(`muster: ${unforeseen(error)}
+`);
   return exitStatus.failed;
+}
+
+/** What nothing here has foreseen: a system that says no has a reason, all else is a defect. */
+function unforeseen(error: unknown): string {
+  if (!isOfSystem(error)) return stackOf(error);
+  return error.syscall === 'uv_cwd' ? 'the current folder was removed; change to another one' : fileAndReason(error);
 }

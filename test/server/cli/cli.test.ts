@@ -213,11 +213,27 @@ describe('muster query', () => {
     }
   });
 
+  test('a current folder that is gone is told in a line', async (t) => {
+    t.mock.method(process, 'cwd', () => {
+      throw Object.assign(new Error('ENOENT: no such file or directory, uv_cwd'), {
+        code: 'ENOENT',
+        syscall: 'uv_cwd',
+      });
+    });
+    assert.deepEqual(await run(['config', '--data', 'here']), {
+      status: 1,
+      out: '',
+      err: 'muster: the current folder was removed; change to another one\n',
+    });
+  });
+
   test("a refusal is told in the server's words, no server is status 3", async () => {
     const server = await fakeServer(() => [400, 'PQL parse error at line 1, column 1']);
     const refused = await run(['query', '--url', server.url, 'x']);
     assert.equal(refused.status, 1);
-    assert.match(refused.err, /400 PQL parse error at line 1, column 1/);
+    assert.match(refused.err, /^muster: \/pdb\/query\/v4: 400 PQL parse error at line 1, column 1/);
+    const elsewhere = await run(['query', '--url', `${server.url}/pdb/`, 'x']);
+    assert.match(elsewhere.err, /^muster: \/pdb\/pdb\/query\/v4: 400 /, 'the path that was asked for');
     await server.close();
     const gone = await run(['query', '--url', server.url, 'x']);
     assert.equal(gone.status, 3);
@@ -677,6 +693,7 @@ describe('what went wrong', () => {
     skip: opensslMissing(),
   }, async (t) => {
     const made = makeCertificates();
+    const elsewhere = makeCertificates();
     const [cert, key, ca] = [made.path('server', 'pem'), made.path('server', 'key'), made.ca].map((path) =>
       readFileSync(path),
     );
@@ -690,6 +707,13 @@ describe('what went wrong', () => {
       assert.equal(
         err,
         `muster: ${url} wants a client certificate; give --cert and --key, or $MUSTER_CERT and $MUSTER_KEY\n`,
+      );
+      const foreign = ['--cert', elsewhere.path('server', 'pem'), '--key', elsewhere.path('server', 'key')];
+      const refused = await run(['stats', '--url', url, '--ca', made.ca, ...foreign]);
+      assert.equal(refused.status, 3);
+      assert.match(
+        refused.err,
+        /^muster: no answer from .*; if it refused the client certificate, its log \(area tls\) says why\n$/,
       );
       server.closeAllConnections();
       server.close();
@@ -707,7 +731,6 @@ describe('what went wrong', () => {
       unknown.err,
       /^muster: no answer from .* certificate.*; give the authority of its certificate as --ca or \$MUSTER_CA\n$/,
     );
-    const elsewhere = makeCertificates();
     const other = await run(['stats', '--url', address, '--ca', elsewhere.ca]);
     assert.equal(other.status, 3);
     assert.match(other.err, /^muster: no answer from .* certificate.*\n$/);
