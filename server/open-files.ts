@@ -1,7 +1,8 @@
 // How many files the process may have open, and how many a server needs: threads that cannot open theirs would die and be started
-// again without an end.
+// again without an end. And how many addresses it may take: LMDB would end the process where it cannot map a file.
 
 import { readFileSync } from 'node:fs';
+import { MAP_SIZE } from '../engine/store/file/layout.ts';
 import type { Settings } from '../schemas/config.ts';
 
 /** Measured of running servers: what each has open, an actor while it warms up. */
@@ -21,8 +22,10 @@ export type FileUsers = Pick<Settings, 'partitions' | 'actorThreads' | 'queryThr
 const LIMITS = '/proc/self/limits';
 
 /** How many files the process may have open; Infinity where that is not known. */
-export const filesAllowed = (path = LIMITS): number =>
-  Number(/^Max open files +(\d+)/m.exec(textOf(path))?.[1] ?? Number.POSITIVE_INFINITY);
+export const filesAllowed = (path = LIMITS): number => limitOf('open files', path);
+
+const limitOf = (what: string, path: string): number =>
+  Number(new RegExp(`^Max ${what} +(\\d+)`, 'm').exec(textOf(path))?.[1] ?? Number.POSITIVE_INFINITY);
 
 /** Connections of clients that leave the server the files that it needs itself. */
 export const connectionsAllowed = (users: FileUsers, path = LIMITS): number =>
@@ -36,6 +39,17 @@ export function checkOpenFiles(users: FileUsers, path = LIMITS): void {
   throw new Error(
     `the system allows at most ${allowed} open files (ulimit -n, LimitNOFILE), and the server needs ${needed} for ` +
       `${users.partitions} partitions and its threads, beside one for each connection`,
+  );
+}
+
+/** Throws Error when the system allows fewer addresses than the files of the partitions take, and those that actors warm up with. */
+export function checkAddresses({ partitions, actorThreads }: FileUsers, path = LIMITS): void {
+  const allowed = limitOf('address space', path);
+  const needed = (partitions + actorThreads) * MAP_SIZE;
+  if (allowed >= needed) return;
+  const [most, more] = [allowed, needed].map((bytes) => `${Math.floor(bytes / 2 ** 30)} GB`);
+  throw new Error(
+    `the system allows at most ${most} of addresses (ulimit -v, LimitAS), and the server needs more than ${more} for ${partitions} partitions`,
   );
 }
 

@@ -9,7 +9,7 @@ import { isThere, makeDirectory } from '../directories.ts';
 import { Batch } from './batch.ts';
 import { writeAgain } from './file/data-file.ts';
 import { seqKey } from './file/keys.ts';
-import { dataFileOf } from './file/layout.ts';
+import { dataFileOf, MAP_SIZE } from './file/layout.ts';
 import {
   allocateLock,
   checkAccess,
@@ -38,8 +38,6 @@ export interface PartitionOptions {
   readonly itemRange?: number | undefined;
 }
 
-/** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
-const MAP_SIZE = 64 * 1024 ** 3;
 const READERS_MAX = 2000;
 /** Each takes a call to the system for every other process that reads. */
 const WRITES_BETWEEN_LOOKS = 64;

@@ -8,7 +8,7 @@ import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
 import { isSet } from '../config/sources.ts';
 import { createLogs, type Logger, type Logs } from '../log.ts';
-import { checkOpenFiles, type FileUsers } from '../open-files.ts';
+import { checkAddresses, checkOpenFiles, type FileUsers } from '../open-files.ts';
 import { ownVersion } from '../ops/own-version.ts';
 import type { Server } from '../start.ts';
 import { beginThreads } from '../threads-ahead.ts';
@@ -57,7 +57,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
     const advice = `started on, it would be one no more; put it back with \`muster restore --data DIR ${settings.data}\``;
     throw new CliFailure(exitStatus.usage, `${settings.data} is a backup: ${advice}`);
   }
-  requireOpenFiles({ ...settings, partitions });
+  requireLimits({ ...settings, partitions });
   const logs = openLogs(configuration);
   const log = logs.area('main');
   const accessLog = openAccessLog(configuration, log);
@@ -114,9 +114,10 @@ function tellPartitions({ settings, sources }: Configuration, partitions: number
   logs.area('main').warn(message);
 }
 
-function requireOpenFiles(users: FileUsers): void {
+function requireLimits(users: FileUsers): void {
   try {
     checkOpenFiles(users);
+    checkAddresses(users);
   } catch (error) {
     throw new CliFailure(exitStatus.failed, reasonOf(error));
   }

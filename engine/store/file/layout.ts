@@ -40,3 +40,5 @@ const numbered = (slot: number): string => String(slot).padStart(3, '0');
 export const DATA_FILE = 'data.mdb';
 export const LOCK_FILE = 'lock.mdb';
 export const dataFileOf = (partition: string): string => join(partition, DATA_FILE);
+/** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
+export const MAP_SIZE = 64 * 1024 ** 3;

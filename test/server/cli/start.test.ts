@@ -330,15 +330,20 @@ describe('muster start', () => {
     );
   });
 
-  test('a limit of open files that is too low is told with what is needed', async (t) => {
+  test('a limit of open files, or of addresses, that is too low is told with what is needed', async (t) => {
     if (!existsSync('/proc/self/limits')) return t.skip('no limits to read here');
     const server = `'${process.execPath}' '${muster}' start --data '${join(folder, 'files')}' --http 127.0.0.1:0`;
-    const run = (limit: number, partitions: number) =>
-      spawnSync('sh', ['-c', `ulimit -n ${limit}; exec ${server} --partitions ${partitions}`], { timeout: 30_000 });
-    const { status, stderr } = run(150, 50);
-    assert.equal(status, 1);
-    assert.match(stderr.toString(), /^muster: .*at most 150 open files.* needs \d+ .*\n$/);
-    assert.equal(existsSync(join(folder, 'files')), false);
+    const run = (limit: string) =>
+      spawnSync('sh', ['-c', `ulimit ${limit}; exec ${server} --partitions 50`], { timeout: 30_000, encoding: 'utf8' });
+    for (const [limit, told] of [
+      ['-n 150', /^muster: .*at most 150 open files.* needs \d+ .*\n$/],
+      ['-v 419430400', /^muster: .*at most 400 GB of addresses.* needs more than 3\d\d\d GB .*\n$/],
+    ] as const) {
+      const { status, stderr } = run(limit);
+      assert.equal(status, 1);
+      assert.match(stderr, told);
+      assert.equal(existsSync(join(folder, 'files')), false);
+    }
   });
 
   test('SIGUSR1 opens no debugger', async () => {
