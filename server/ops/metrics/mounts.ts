@@ -22,7 +22,7 @@ interface MetricsDeps extends GatewayDeps {
   readonly state: () => Promise<ServerState>;
 }
 
-const BODY_MAX = 4 * 1024 * 1024;
+const BODY_MAX = 1024 * 1024;
 
 export function createMetricsMounts(deps: MetricsDeps): Mount[] {
   const mounts: Mount[] = [{ prefix: '/metrics/prometheus', handler: (exchange) => scrape(exchange, deps) }];

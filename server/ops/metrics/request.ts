@@ -51,6 +51,8 @@ export type GatewayOptions = ReadonlyMap<string, string>;
 
 /** Attributes that one request may name: they are looked for in each bean that it finds. */
 const ATTRIBUTES_MAX = 100;
+/** Steps of a path. */
+const STEPS_MAX = 1000;
 
 const OPTION_NAMES = new Set([
   'maxDepth',
@@ -159,7 +161,7 @@ export function parsePost(body: Readonly<Record<string, Json>>, options: Gateway
 /** Splits at unescaped slashes and resolves `!x` to `x`. null: no path. A trailing slash adds nothing. */
 function splitPath(path: string | null): string[] | null {
   if (path === null || path === '' || path === '/') return null;
-  return splitEscaped(path, '!', '/');
+  return bounded(splitEscaped(path, '!', '/'), STEPS_MAX, 'steps in its path');
 }
 
 function parsePath(path: string | null): PathStep[] | null {
@@ -286,21 +288,24 @@ function objectName(text: string | null): ObjectName {
 function attributeNames(attribute: Json): { attributes: readonly string[] | null; several: boolean } {
   if (attribute === null) return { attributes: null, several: false };
   if (typeof attribute === 'string') {
-    const names = bounded(splitEscaped(attribute, '\\', ','));
+    const names = bounded(splitEscaped(attribute, '\\', ','), ATTRIBUTES_MAX, 'attributes');
     return { attributes: names, several: names.length > 1 };
   }
   if (Array.isArray(attribute)) {
     if (attribute.length === 1 && attribute[0] === null) return { attributes: null, several: false };
-    return { attributes: bounded(attribute).map((name) => textOf(name) ?? 'null'), several: true };
+    return {
+      attributes: bounded(attribute, ATTRIBUTES_MAX, 'attributes').map((name) => textOf(name) ?? 'null'),
+      several: true,
+    };
   }
   throw illegalArgument(
     `Attribute names must be either a String, Collection or null (and not class ${javaClass(attribute)})`,
   );
 }
 
-function bounded<T>(names: readonly T[]): readonly T[] {
-  if (names.length > ATTRIBUTES_MAX) throw illegalArgument(`A request may name ${ATTRIBUTES_MAX} attributes at most`);
-  return names;
+function bounded<T>(parts: T[], most: number, what: string): T[] {
+  if (parts.length > most) throw illegalArgument(`A request may name ${most} ${what} at most`);
+  return parts;
 }
 
 function checkPath(path: readonly PathStep[] | null): void {

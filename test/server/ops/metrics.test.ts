@@ -262,6 +262,8 @@ test('metrics: what one request may name is bounded', async () => {
     await post({ type: 'read', mbean: '*:*', attribute: named(101).join(',') }),
     await json(`/metrics/v2/read/*:*/${named(101).join(',')}`),
   ];
+  const steps = await post({ type: 'list', path: 'a/'.repeat(1001) });
+  assert.deepEqual([steps.status, steps.error.endsWith('may name 1000 steps in its path at most')], [400, true]);
   for (const { status, error } of refused) {
     assert.deepEqual([status, error.endsWith('may name 100 attributes at most')], [400, true], error);
   }
