@@ -10,7 +10,7 @@ import type { HttpLimits } from './http/limits.ts';
 import { type Listener, type ListenerOptions, startListener } from './http/listener.ts';
 import { startTlsGate, type TlsGate } from './http/tls-gate.ts';
 import type { Logger, Logs } from './log.ts';
-import { connectionsAllowed } from './open-files.ts';
+import { connectionsAllowed } from './system-limits.ts';
 
 /** Milliseconds between two lines in the log about too many connections. */
 const FULL_TOLD_MS = 60_000;

@@ -7,7 +7,7 @@ import { arch, availableParallelism, freemem, hostname, loadavg, platform, relea
 import { constants, PerformanceObserver, performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { memoryUsage } from '../../../workers/system/process-memory.ts';
-import { filesAllowed } from '../../open-files.ts';
+import { filesAllowed } from '../../system-limits.ts';
 
 export interface Usage {
   readonly init: number;

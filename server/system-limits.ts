@@ -1,5 +1,5 @@
-// How many files the process may have open, and how many a server needs: threads that cannot open theirs would die and be started
-// again without an end. And how many addresses it may take: LMDB would end the process where it cannot map a file.
+// What the system allows this process: how many files may be open, as threads that cannot open theirs would die and be started again without an
+// end, and how many addresses it may take, as LMDB ends the process where it cannot map a file.
 
 import { readFileSync } from 'node:fs';
 import { MAP_SIZE } from '../engine/store/file/layout.ts';
